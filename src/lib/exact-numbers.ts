@@ -1,4 +1,4 @@
-import { decodeUtf8, endOfDigits, endOfNumber, endOfString, isDigit, isTooComplex, longInteger } from "./json.ts";
+import { decodeUtf8, endOfDigits, endOfNumber, endOfString, isDigit, longInteger, requireJson } from "./json.ts";
 
 /**
  * Numbers in JSON text that JavaScript cannot represent: integers beyond 2^53 and numbers that would be infinite.
@@ -233,12 +233,6 @@ export interface ExactValue {
   numbers?: ExactNumbers;
 }
 
-/** @throws {SyntaxError} Also for text that is nested too deep or has too many parts. */
-function parseShallow(text: string): unknown {
-  if (isTooComplex(text)) throw new SyntaxError("Cannot parse the JSON: it is nested too deep or has too many parts");
-  return JSON.parse(text);
-}
-
 const plainWrite = (value: unknown): string => JSON.stringify(value);
 
 /**
@@ -249,10 +243,10 @@ const plainWrite = (value: unknown): string => JSON.stringify(value);
  */
 export function parseExactBytes(given: Uint8Array, known?: ExactNumbers): ExactValue {
   const sheltered = shelterIntegers(given, known);
-  if (!sheltered) return { value: parseShallow(decodeUtf8(given)), write: plainWrite };
+  if (!sheltered) return { value: requireJson(decodeUtf8(given)), write: plainWrite };
   const { bytes, numbers } = sheltered;
   return {
-    value: parseShallow(decodeUtf8(bytes)),
+    value: requireJson(decodeUtf8(bytes)),
     write: (value) => numbers.restore(JSON.stringify(value)),
     numbers,
   };
@@ -260,7 +254,7 @@ export function parseExactBytes(given: Uint8Array, known?: ExactNumbers): ExactV
 
 /** As `parseExactBytes`, for a string. @throws {SyntaxError} If it is not JSON. */
 export function parseExact(text: string, known?: ExactNumbers): ExactValue {
-  if (!known && !/\d{16}/.test(text)) return { value: parseShallow(text), write: plainWrite };
+  if (!known && !/\d{16}/.test(text)) return { value: requireJson(text), write: plainWrite };
   return parseExactBytes(encoder.encode(text), known);
 }
 

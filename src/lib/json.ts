@@ -222,11 +222,20 @@ function endOfText(text: string, start: number): number {
   return text.length;
 }
 
+/**
+ * Parses JSON text of others.
+ *
+ * @throws {SyntaxError} Also for text whose value is dangerous.
+ */
+export function requireJson(text: string): unknown {
+  if (isTooComplex(text)) throw new SyntaxError("Cannot parse the JSON: it is nested too deep or has too many parts");
+  return JSON.parse(text);
+}
+
 /** Parses JSON; undefined for text that is not JSON, is nested too deep or has too many parts. */
 export function parseJson(text: string): unknown {
-  if (isTooComplex(text)) return undefined;
   try {
-    return JSON.parse(text);
+    return requireJson(text);
   } catch {
     return undefined;
   }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { walkToolAnswer, walkToolRequest } from "../../src/guardrails/tool-texts.ts";
-import { readJson } from "../support/gateway.ts";
+import { readJson, workspaceKey } from "../support/gateway.ts";
 import { eventually } from "../support/upstream.ts";
 import {
   type Answer,
@@ -134,3 +134,20 @@ for (const [name, message] of Object.entries(floods)) {
     }
   });
 }
+
+test("an error of a newer server that is larger than results may be is not read whole", async () => {
+  const tool = { name: "echo", inputSchema: { type: "object" } };
+  parts.servers.set(mcpServer(`${parts.upstream.url}/mcp`, { id: "99999999-2222-4222-8222-222222222222" }));
+  parts.script = ({ id, method }) => {
+    if (method === "tools/list") return json({ jsonrpc: "2.0", id, result: { resultType: "complete", tools: [tool] } });
+    if (method !== "tools/call") return { status: 202 };
+    const error = { code: -32_000, message: "x".repeat(2 * 1024 * 1024) };
+    return { ...json({ jsonrpc: "2.0", id, error }), status: 400 };
+  };
+  const headers = { accept: "application/json, text/event-stream", "content-type": "application/json" };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "echo", arguments: {} } });
+  const init = { method: "POST", headers: { ...headers, "x-gateway-api-key": workspaceKey }, body };
+  const response = await parts.gateway.fetch("/m/everything/mcp", init);
+  const { error } = await readJson<RpcAnswer>(response);
+  assert.match(error.message, /too large/);
+});

@@ -1,5 +1,6 @@
 import type { ListOptions } from "../../db/tenant-store.ts";
 import { InvalidRequestError } from "../../errors.ts";
+import { requireJson } from "../../lib/json.ts";
 
 /** One comparison of a filter. */
 export interface Condition {
@@ -35,7 +36,7 @@ function toPlainName(name: string): string {
 function toValue(text: string): Condition["value"] {
   if (!text.startsWith('"')) return text.toLowerCase() === "true";
   try {
-    return String(JSON.parse(text));
+    return String(requireJson(text));
   } catch {
     return refuseFilter("a value is not a JSON string");
   }

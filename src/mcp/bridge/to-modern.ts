@@ -1,5 +1,7 @@
 import type { McpServer } from "../../control/mcp/mcp-server.ts";
+import { readBytes } from "../../lib/body.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
+import { resultLimit } from "../answer.ts";
 import type { Deadline } from "../deadline.ts";
 import { postMessage } from "../exchange.ts";
 import type { McpCall } from "../mcp-call.ts";
@@ -7,6 +9,7 @@ import { type Message, metaOf } from "../message.ts";
 import { mirrorArguments } from "../param-headers.ts";
 import { codes, eraOf, meta, modernVersions, newestLegacy } from "../protocol.ts";
 import type { Route } from "../relay.ts";
+import { describeFailure } from "../upstream.ts";
 import { freshId, gatewayInfo, idInSession, ownMessage } from "./legacy-session.ts";
 import { readWholeAnswer, resultIn } from "./read-answer.ts";
 import { madeResponse } from "./to-legacy.ts";
@@ -98,12 +101,25 @@ async function findSchema(call: McpCall, name: string, deadline: Deadline): Prom
   return undefined;
 }
 
-/** Whether a server misses headers that repeat arguments. Otherwise the response can still be read. */
-async function missesHeaders(response: Response): Promise<[misses: boolean, response: Response]> {
+/**
+ * Whether a server misses headers that repeat arguments. Otherwise the response can still be read.
+ *
+ * @throws {GatewayError} 502 for a response that is too large.
+ */
+async function missesHeaders(
+  call: McpCall,
+  response: Response,
+  deadline: Deadline,
+): Promise<[misses: boolean, response: Response]> {
   if (response.status !== 400) return [false, response];
-  const text = await response.text();
-  const isMissing = text.length < 65_536 && text.includes(String(codes.headerMismatch));
-  return [isMissing, new Response(text, { status: response.status, headers: response.headers })];
+  const endless = Number.POSITIVE_INFINITY;
+  try {
+    const bytes = await readBytes(response, { bytes: resultLimit(call), totalMs: endless, silenceMs: endless });
+    const isMissing = bytes.length < 65_536 && new TextDecoder().decode(bytes).includes(String(codes.headerMismatch));
+    return [isMissing, new Response(Uint8Array.from(bytes), { status: response.status, headers: response.headers })];
+  } catch (error) {
+    throw describeFailure(error, deadline);
+  }
 }
 
 /** Sends a tool call with the headers that its arguments need: by the schema that was synced, else by the server's list. */
@@ -112,7 +128,7 @@ async function sendToolCall(call: McpCall, deadline: Deadline): Promise<Response
   const known = call.server.capabilities.tool.get(String(name))?.definition?.inputSchema;
   const withHeaders = (schema: unknown): McpCall => ({ ...call, argumentHeaders: mirrorArguments(schema, given) });
   const first = known === undefined ? { ...call, argumentHeaders: {} } : withHeaders(known);
-  const [misses, response] = await missesHeaders(await postMessage(first, deadline));
+  const [misses, response] = await missesHeaders(call, await postMessage(first, deadline), deadline);
   if (!misses) return response;
   const schema = await findSchema(call, String(name), deadline);
   return schema === undefined ? response : postMessage(withHeaders(schema), deadline);

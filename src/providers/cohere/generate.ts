@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
+import { requireJson } from "../../lib/json.ts";
 import type { ChatResponse, CompletionRequest, Usage } from "../../schemas/chat.ts";
 import type { ConversionOptions, OperationAdapter, StreamMapper } from "../core/types.ts";
 import { toHead, toUsage } from "../shared/answers.ts";
@@ -92,7 +93,7 @@ function createMapper({ model }: CompletionRequest, options: ConversionOptions):
   });
   return {
     map({ data }) {
-      const event = v.parse(Event, JSON.parse(data));
+      const event = v.parse(Event, requireJson(data));
       if (event.is_finished !== true) return event.text ? [toChunk(event.index ?? 0, event.text)] : [];
       const { finish_reason: reason, response } = event;
       if (reason === "ERROR") {

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
+import { requireJson } from "../../lib/json.ts";
 import type { ChatRequest, Usage } from "../../schemas/chat.ts";
 import type { ConversionOptions, StreamMapper } from "../core/types.ts";
 import { callId, createChunkMaker, toHead } from "../shared/answers.ts";
@@ -64,7 +65,7 @@ export function createMapper({ model }: ChatRequest, options: ConversionOptions)
   };
   return {
     map({ data }) {
-      const event = v.parse(StreamEvent, JSON.parse(data));
+      const event = v.parse(StreamEvent, requireJson(data));
       if (event.type === "message-start") {
         head = toHead("cohere", event, options);
         makeChunk = createChunkMaker(head, model);

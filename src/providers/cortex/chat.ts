@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
+import { requireJson } from "../../lib/json.ts";
 import type { ChatRequest, CompletionRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions, OperationAdapter, StreamMapper } from "../core/types.ts";
 import { refuseValue } from "../shared/chat-messages.ts";
@@ -77,7 +78,7 @@ function createMapper({ model }: ChatRequest, options: ConversionOptions): Strea
   };
   return {
     map({ data }) {
-      const event = v.parse(StreamEvent, JSON.parse(data));
+      const event = v.parse(StreamEvent, requireJson(data));
       if (!event.choices) {
         if (!event.message) return [];
         throw new UpstreamError(502, `cortex error: ${event.message}`, {

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
+import { requireJson } from "../../lib/json.ts";
 import { withoutThinking } from "../anthropic/repair.ts";
 import type { ConversionOptions, OperationAdapter, StreamMapper } from "../core/types.ts";
 import { withStreamUsage } from "../shared/plain.ts";
@@ -22,7 +23,7 @@ function createMapper({ strict }: ConversionOptions): StreamMapper {
   let roleSent = false;
   return {
     map({ data }) {
-      const { usage: reported, choices, ...chunk } = v.parse(Chunk, JSON.parse(data));
+      const { usage: reported, choices, ...chunk } = v.parse(Chunk, requireJson(data));
       usage = reported ?? usage;
       if (!choices && (chunk.error || chunk.error_code)) {
         throw new UpstreamError(502, `databricks error: ${chunk.message ?? JSON.stringify(chunk.error)}`, {

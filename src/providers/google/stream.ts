@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { isObject } from "../../lib/json.ts";
+import { isObject, requireJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { Grounding } from "../../schemas/grounding.ts";
 import { failureOfError } from "../core/failures.ts";
@@ -119,7 +119,7 @@ export function createGeminiMapper(
   };
   return {
     map({ data }) {
-      const body: unknown = JSON.parse(data);
+      const body: unknown = requireJson(data);
       requireNoError(body, slug);
       const slice = v.parse(GenerateContentResponse, body);
       if (!shared) {

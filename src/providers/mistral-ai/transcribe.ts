@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { requireJson } from "../../lib/json.ts";
 import type { OperationAdapter, StreamMapper } from "../core/types.ts";
 
 const Event = v.looseObject({
@@ -22,7 +23,7 @@ function createMapper(): StreamMapper {
   let isComplete = false;
   return {
     map({ data }) {
-      const { type, text, ...rest } = v.parse(Event, JSON.parse(data));
+      const { type, text, ...rest } = v.parse(Event, requireJson(data));
       const name = Object.hasOwn(types, type) ? types[type] : type === "error" ? type : undefined;
       if (name === undefined) return [];
       if (type !== "transcription.done") {

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { isObject } from "../../lib/json.ts";
+import { isObject, requireJson } from "../../lib/json.ts";
 import { failureOfError } from "../core/failures.ts";
 import type { ChunkCorrector, ConversionOptions, StreamMapper, UpstreamEvent } from "../core/types.ts";
 import { requireSuccess } from "./answer.ts";
@@ -117,7 +117,7 @@ class ChunkMapper implements StreamMapper {
 
   map({ event, data }: UpstreamEvent): readonly object[] {
     if (event === "ping") return [];
-    const body: unknown = JSON.parse(data);
+    const body: unknown = requireJson(data);
     if (isObject(body)) requireSuccess(body, this.#reader);
     if (event === "error") throw failureOfError(body, this.#reader.slug);
     const chunk = v.parse(Chunk, body);

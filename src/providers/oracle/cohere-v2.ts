@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, requireJson } from "../../lib/json.ts";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
 import { chat as cohereChat } from "../cohere/chat.ts";
 import { toUpstream as toCohereBody } from "../cohere/request.ts";
@@ -157,7 +157,7 @@ export function createCohereV2Mapper({ model }: ChatRequest, options: Conversion
   let isComplete = false;
   return {
     map({ data }) {
-      const event = v.parse(CohereV2Event, JSON.parse(data));
+      const event = v.parse(CohereV2Event, requireJson(data));
       const { message, finishReason: reason, errorMessage, code } = event;
       if (typeof message === "string") {
         throw new UpstreamError(Number(code) || 502, `oracle error: ${message}`, {

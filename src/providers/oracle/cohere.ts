@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, requireJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions, StreamMapper } from "../core/types.ts";
 import {
@@ -155,7 +155,7 @@ export function createCohereMapper({ model }: ChatRequest, options: ConversionOp
         usage: reported,
         code,
         message,
-      } = v.parse(CohereReply, JSON.parse(data));
+      } = v.parse(CohereReply, requireJson(data));
       if (code && message) {
         throw new UpstreamError(Number(code) || 502, `oracle error: ${message}`, {
           provider: "oracle",

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, requireJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions, StreamMapper } from "../core/types.ts";
 import {
@@ -208,7 +208,7 @@ export function createGenericMapper({ model }: ChatRequest, options: ConversionO
   };
   return {
     map({ data }) {
-      const { index, message, finishReason: reason, usage: reported, code } = v.parse(GenericEvent, JSON.parse(data));
+      const { index, message, finishReason: reason, usage: reported, code } = v.parse(GenericEvent, requireJson(data));
       if (typeof message === "string") {
         throw new UpstreamError(Number(code) || 502, `oracle error: ${message}`, {
           provider: "oracle",

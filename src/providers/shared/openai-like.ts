@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { isObject } from "../../lib/json.ts";
+import { isObject, requireJson } from "../../lib/json.ts";
 import type { ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
 import { failureOfError } from "../core/failures.ts";
 import type { ConversionOptions, StreamMapper } from "../core/types.ts";
@@ -213,7 +213,7 @@ export function createOpenaiLikeMapper(
   };
   return {
     map({ data }) {
-      const { choices, usage: counts, error, ...given } = v.parse(Chunk, JSON.parse(data));
+      const { choices, usage: counts, error, ...given } = v.parse(Chunk, requireJson(data));
       if (error !== undefined && error !== null) throw failureOfError(error, provider);
       if (!makeChunk) head = toHead("0", given, options);
       makeChunk ??= createChunkMaker(head, model);

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { requireJson } from "../../lib/json.ts";
 import { type ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
 import type { ConversionOptions, StreamMapper } from "../core/types.ts";
 import { requireNoError } from "../google/stream.ts";
@@ -81,7 +82,7 @@ export function createOpenModelMapper(slug: string): StreamMapper {
   let isFinished = false;
   return {
     map({ data }) {
-      const body: unknown = JSON.parse(data);
+      const body: unknown = requireJson(data);
       requireNoError(body, slug);
       const { usage: counts, choices, ...rest } = v.parse(Chunk, body);
       usage = counts ?? usage;

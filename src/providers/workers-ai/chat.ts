@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { isObject } from "../../lib/json.ts";
+import { isObject, requireJson } from "../../lib/json.ts";
 import type { ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
 import type { ConversionOptions, OperationAdapter, StreamMapper } from "../core/types.ts";
 import { createChunkMaker, toChatAnswer, toChoice, toHead, type UnifiedToolCall } from "../shared/answers.ts";
@@ -85,7 +85,7 @@ function createPlainMapper({ model }: ChatRequest, options: ConversionOptions): 
   let hasEnded = false;
   let usage: Usage | undefined;
   const toDelta = (data: string): Record<string, unknown> => {
-    const result = v.parse(Result, JSON.parse(data));
+    const result = v.parse(Result, requireJson(data));
     usage = readUsage(result.usage) ?? usage;
     const delta: Record<string, unknown> = hasStarted ? {} : { role: "assistant", content: "" };
     const text = toText(result.response);
@@ -118,7 +118,7 @@ function createMapper(request: ChatRequest, options: ConversionOptions): StreamM
   let mapper: StreamMapper | undefined;
   return {
     map(event) {
-      mapper ??= isOpenaiForm(JSON.parse(event.data)) ? createOpenaiLikeMapper("workers-ai", request, options) : plain;
+      mapper ??= isOpenaiForm(requireJson(event.data)) ? createOpenaiLikeMapper("workers-ai", request, options) : plain;
       return mapper.map(event);
     },
     done: () => (mapper ?? plain).done?.() ?? [],
