@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as rules from "./support/architecture.ts";
+import { foreignInput } from "./support/foreign-input.ts";
 import * as providerRules from "./support/provider-words.ts";
 import * as repositoryRules from "./support/repository-rules.ts";
 import { readSourceFiles, tokenize, toSourceFile } from "./support/source-files.ts";
@@ -12,7 +13,7 @@ test("the sources are found", () => {
   assert.ok(sources.some(({ path }) => path.startsWith("src/lib/")));
 });
 
-for (const [name, rule] of Object.entries({ ...rules, ...providerRules })) {
+for (const [name, rule] of Object.entries({ ...rules, ...providerRules, foreignInput })) {
   test(`the sources keep the rule ${name}`, () => {
     assert.deepEqual(rule(sources), []);
   });
@@ -339,4 +340,33 @@ test("tokenize() counts lines and distinguishes division from regular expression
       "5 word last",
     ],
   );
+});
+
+for (const [text, isFound] of [
+  ["const value = JSON.parse(text);", true],
+  ["const { parse } = JSON;", true],
+  ['const value = JSON["parse"](text);', true],
+  ["const text = JSON.stringify(value);", false],
+  ["const text = await response.text();", true],
+  ["const value = await (await send()).json();", true],
+  ["const view = new DataView(bytes.buffer);", true],
+  ["const reader = body.getReader();", true],
+  ["for (let at = 0; at < text.length; at++) sum += text.charCodeAt(at);", true],
+  ["const value = budget.json(bytes);", false],
+  ["const value = parseJson(text);", false],
+] as const) {
+  test(`foreignInput ${isFound ? "finds" : "allows"} ${text}`, () => {
+    const found = breaches(foreignInput, { "src/mcp/new.ts": `import "x";\n${text}` });
+    assert.equal(found.length, isFound ? 1 : 0, found.join());
+  });
+}
+
+test("foreignInput finds lines of its list that are not true", () => {
+  const path = "src/mcp/event-relay.ts";
+  assert.deepEqual(breaches(foreignInput, { [path]: "const a = 1;" }), [
+    `${path}: is listed, but reads nothing by hand`,
+  ]);
+  assert.deepEqual(breaches(foreignInput, { [path]: "const reader = body.getReader(); EventBlocks;" }), [
+    `${path}: its bound "createMessageBudget" does not occur in it`,
+  ]);
 });

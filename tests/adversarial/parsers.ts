@@ -1,0 +1,570 @@
+import { gzipSync } from "node:zlib";
+import * as v from "valibot";
+import { toListOptions } from "../../src/admin/scim/filter.ts";
+import { readKeySet } from "../../src/auth/jwks.ts";
+import { readClaims, readHeader } from "../../src/auth/jwt-claims.ts";
+import { createDocumentFetcher } from "../../src/control/fetch-document.ts";
+import { createGuardedFetch } from "../../src/control/mcp/oauth/guarded-fetch.ts";
+import { createUpstreamDiscovery } from "../../src/control/mcp/oauth/upstream-discovery.ts";
+import { readUpstreamSettings } from "../../src/control/mcp/oauth/upstream-settings.ts";
+import { GatewayError } from "../../src/errors.ts";
+import { readKeys } from "../../src/guardrails/jwt-keys.ts";
+import { readExportRequest } from "../../src/inference/ingest/otlp-protobuf.ts";
+import { AddressRefusedError, createAddressGuard } from "../../src/lib/address.ts";
+import { AwsEventBlocks, DamagedMessageError } from "../../src/lib/aws-events.ts";
+import { toBase64Url } from "../../src/lib/base64.ts";
+import { BodyError, inflate } from "../../src/lib/body.ts";
+import { Budget, ExcessError } from "../../src/lib/budget.ts";
+import { readCookie } from "../../src/lib/cookies.ts";
+import { readDataUrl } from "../../src/lib/data-url.ts";
+import { parseExactBytes } from "../../src/lib/exact-numbers.ts";
+import { findJsonExcess, hasRepeatedName, parseJson } from "../../src/lib/json.ts";
+import { JsonLineBlocks } from "../../src/lib/json-lines.ts";
+import { JsonSchemaError, readJsonSchema } from "../../src/lib/json-schema.ts";
+import { checkJsonSteps } from "../../src/lib/json-schema-check.ts";
+import { readBaggage, readMetadata, readTraceparent } from "../../src/lib/metadata.ts";
+import { boundaryOf, FormError, readForm } from "../../src/lib/multipart.ts";
+import { MultipartError, readMultipart } from "../../src/lib/multipart-stream.ts";
+import { compilePattern, maxConfigPatterns, PatternSum } from "../../src/lib/pattern.ts";
+import { bytesField, numberField, ProtobufError } from "../../src/lib/protobuf.ts";
+import { EventBlocks, EventTooLongError, eventsWithin, readEvents, readFirstEventOf } from "../../src/lib/sse.ts";
+import { FrameReader, SocketProtocolError } from "../../src/lib/websocket-frames.ts";
+import { assembleSteps } from "../../src/logs/assemble.ts";
+import { readAnswerMessage } from "../../src/mcp/answer.ts";
+import { readMessage } from "../../src/mcp/message.ts";
+import { readStreamEvents } from "../../src/mcp/sse-fields.ts";
+import { readPromptTemplate, renderPrompt } from "../../src/prompts/prompt.ts";
+import { createRenderBudget } from "../../src/prompts/render.ts";
+import { ClientMetadata } from "../../src/schemas/oauth.ts";
+import { mcpServer } from "../mcp/support.ts";
+import { message as awsMessage } from "../support/aws-message.ts";
+import type { Grammar } from "./mutations.ts";
+
+/** A parser of bytes from others. */
+export interface ParserCase extends Grammar {
+  readonly name: string;
+  /** Reads an input; the budget that counted, where the parser takes one. */
+  parse(input: Uint8Array): Promise<Budget | undefined>;
+  /** Errors by which it refuses input. */
+  readonly refusals: readonly (abstract new (
+    ...parts: never[]
+  ) => Error)[];
+}
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+const bytesOf = (text: string) => encoder.encode(text);
+const all = (...texts: readonly string[]) => texts.map(bytesOf);
+const megabyte = 2 ** 20;
+const ofCaller = { source: "caller", what: "the input" } as const;
+const ofUpstream = { source: "upstream", what: "the input" } as const;
+const jsonTokens = all(
+  "{",
+  "}",
+  "[",
+  "]",
+  '"',
+  ",",
+  ":",
+  "[]",
+  "{}",
+  '{"a":',
+  "[[",
+  "null",
+  "1e999",
+  "-0",
+  "\\u0000",
+  "12345678901234567890",
+);
+
+/** A body in chunks, as a network would bring it. */
+function inChunks(bytes: Uint8Array, size: number): ReadableStream<Uint8Array> {
+  let at = 0;
+  return new ReadableStream<Uint8Array>({
+    pull(controller) {
+      if (at >= bytes.length) return controller.close();
+      controller.enqueue(bytes.slice(at, at + size));
+      at += size;
+    },
+  });
+}
+
+const guard = createAddressGuard({ trustedHosts: [] });
+/** An authorization server that answers everything with the input. */
+const answering = (bytes: Uint8Array, status = 200, headers: Record<string, string> = {}) =>
+  createGuardedFetch({
+    outbound: async () => new Response(Uint8Array.from(bytes), { status, headers }),
+    guard,
+  });
+
+const attribute = [...bytesField(1, "k"), ...bytesField(2, bytesField(1, "v"))];
+const nestedValue = bytesField(5, bytesField(1, bytesField(6, bytesField(1, attribute))));
+const span = [
+  ...bytesField(
+    1,
+    Array.from({ length: 16 }, (_, index) => index),
+  ),
+  ...bytesField(
+    2,
+    Array.from({ length: 8 }, (_, index) => index),
+  ),
+  ...bytesField(5, "name"),
+  ...bytesField(9, attribute),
+  ...bytesField(9, [...bytesField(1, "n"), ...bytesField(2, nestedValue)]),
+  ...bytesField(11, [...bytesField(2, "event"), ...bytesField(3, attribute)]),
+];
+const traces = bytesField(1, [
+  ...bytesField(1, bytesField(1, attribute)),
+  ...bytesField(2, [...bytesField(2, span), ...bytesField(2, span)]),
+]);
+
+const rpc = '{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"x"}]}}';
+const notification = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":0.5}}';
+const chunk =
+  'data: {"id":"c","choices":[{"index":0,"delta":{"content":"Hi","tool_calls":[{"index":0,"function":{"arguments":"{"}}]}}]}\n\n';
+const gemini = 'data: {"candidates":[{"content":{"parts":[{"text":"Hi"}]}}],"usageMetadata":{"a":1}}\n\n';
+const claude =
+  'event: message_start\ndata: {"type":"message_start","message":{"usage":{"input_tokens":1}}}\n\n' +
+  'event: message_delta\ndata: {"type":"message_delta","delta":{},"usage":{"output_tokens":2}}\n\n';
+const eventTokens = all(
+  "data: ",
+  "data\n",
+  "event: x\n",
+  "id: 1\n",
+  "retry: 1\n",
+  ":\n\n",
+  "\n\n",
+  "\r\r",
+  "\r\n\r\n",
+  "\ufeff",
+  ": ",
+  "data: {}\n\n",
+);
+
+const form =
+  '--b\r\ncontent-disposition: form-data; name="model"\r\n\r\nm\r\n' +
+  '--b\r\ncontent-disposition: form-data; name="file"; filename="a.txt"\r\ncontent-type: text/plain\r\n\r\nHello\r\n--b--\r\n';
+const formTokens = all(
+  "--b",
+  "\r\n--b",
+  "\r\n",
+  "--b--",
+  ' ; name="',
+  '"',
+  "\\",
+  "content-disposition: form-data",
+  "; filename*=utf-8''%41",
+  "\r\n\r\n",
+  "--b\r\n\r\n\r\n",
+);
+
+const clientDocument = JSON.stringify({
+  client_id: "https://client.example/id",
+  client_name: "Client",
+  redirect_uris: ["https://client.example/back", "http://localhost/back", "app.example:/back"],
+  grant_types: ["authorization_code"],
+  token_endpoint_auth_method: "none",
+  jwks_uri: "https://client.example/keys",
+});
+const keySet = JSON.stringify({
+  keys: [
+    { kty: "RSA", kid: "a", alg: "RS256", use: "sig", n: "x".repeat(342), e: "AQAB" },
+    { kty: "EC", kid: "b", crv: "P-256", x: "x".repeat(43), y: "y".repeat(43) },
+    { kty: "OKP", kid: "c", crv: "Ed25519", x: "x".repeat(43) },
+  ],
+});
+const discovery = JSON.stringify({
+  resource: "https://server.example/mcp",
+  authorization_servers: ["https://server.example"],
+  issuer: "https://server.example",
+  authorization_endpoint: "https://server.example/authorize",
+  token_endpoint: "https://server.example/token",
+  code_challenge_methods_supported: ["S256"],
+  scopes_supported: ["a", "b"],
+});
+const challenge = 'Bearer realm="r", error="invalid_token", resource_metadata="https://server.example/m", scope="a b"';
+
+const schema = JSON.stringify({
+  type: "object",
+  $defs: { a: { type: "array", items: { $ref: "#/$defs/a" }, uniqueItems: true } },
+  properties: { a: { $ref: "#/$defs/a" }, b: { type: "string", pattern: "^(a|b)+$", format: "email" } },
+  patternProperties: { "^x": { anyOf: [{ type: "string" }, { minimum: 2 }] } },
+  unevaluatedProperties: false,
+});
+const schemaValue = { a: [[[], [[]]], []], b: "abab", x1: 3, x2: ["q"] };
+
+const part = (value: unknown) => toBase64Url(bytesOf(JSON.stringify(value)));
+const token = `${part({ alg: "RS256", kid: "a", typ: "JWT" })}.${part({ sub: "u", iss: "https://i.example", exp: 1, scope: "a b" })}.c2ln`;
+
+const awsSeeds = [
+  awsMessage({ ":message-type": "event", ":event-type": "chunk" }, '{"bytes":"e30="}'),
+  awsMessage({ ":message-type": "exception", ":exception-type": "throttlingException" }, '{"message":"slow"}'),
+].map((bytes) => Uint8Array.from(bytes));
+
+/** Frames of a server: a text, a fragmented message, a ping, and a close. */
+const frameSeeds = [
+  [0x81, 2, 0x48, 0x69],
+  [0x01, 1, 0x48, 0x80, 1, 0x69],
+  [0x89, 0],
+  [0x88, 2, 3, 232],
+  [0x82, 126, 0, 200, ...Array.from({ length: 200 }, () => 7)],
+].map((bytes) => Uint8Array.from(bytes));
+
+const prompt = JSON.stringify([
+  { role: "system", content: "{{#a}}{{b}}{{/a}}{{^c}}none{{/c}}" },
+  { role: "user", content: "{{> p}} {{{d.e}}} {{! note }}" },
+]);
+const list = Array.from({ length: 300 }, (_, index) => ({ b: index, a: [1, 2, 3], l: ["x", "y"] }));
+const promptValues = { a: list, l: list, b: "text", d: { e: list.slice(0, 20) } };
+
+async function readTraces(input: Uint8Array): Promise<Budget> {
+  const budget = new Budget(ofCaller);
+  await budget.run(readExportRequest(input, budget, 2_048));
+  return budget;
+}
+
+async function readMcpEvents(input: Uint8Array): Promise<Budget> {
+  const budget = new Budget({ ...ofUpstream, unit: "messages", values: 10_000 });
+  const blocks = new EventBlocks();
+  const text = decoder.decode(blocks.push(input) ?? blocks.takeRest());
+  for await (const { data } of eventsWithin(text, budget, readStreamEvents)) {
+    const read = readAnswerMessage(bytesOf(data ?? ""));
+    if (read) readMessage(read.value);
+  }
+  return budget;
+}
+
+async function renderTemplate(input: Uint8Array): Promise<Budget> {
+  const budget = createRenderBudget();
+  const parsed = readPromptTemplate(decoder.decode(input));
+  if ("problem" in parsed) throw budget.excess(parsed.problem);
+  const partials = new Map([["p", ["[", { kind: "variable", path: ["b"] } as const, "]"]]]);
+  const rendered = await budget.run(renderPrompt(parsed, { variables: promptValues, partials }, budget));
+  if ("problem" in rendered) throw budget.excess(rendered.problem);
+  return budget;
+}
+
+async function checkSchema(input: Uint8Array): Promise<Budget> {
+  const budget = new Budget({ ...ofCaller, bytes: megabyte });
+  const read = readJsonSchema(budget.json(input));
+  await budget.run(budget.count(checkJsonSteps(read, schemaValue)));
+  return budget;
+}
+
+const patternText = `${"abc ".repeat(2_000)}${"a".repeat(2_000)}b`;
+
+async function searchPattern(input: Uint8Array): Promise<Budget> {
+  const budget = new Budget(ofCaller);
+  const pattern = compilePattern(decoder.decode(input), new PatternSum(maxConfigPatterns));
+  if (typeof pattern === "string") throw budget.excess(pattern);
+  await budget.run(budget.count(pattern.find(patternText)));
+  return budget;
+}
+
+const jsonRefusals = [ExcessError, SyntaxError, TypeError];
+
+/** Parsers of bytes from others. Those with a budget say how long they hold the loop; others are bounded by their input. */
+export const parserCases: readonly ParserCase[] = [
+  {
+    name: "Protocol Buffers",
+    seeds: [Uint8Array.from(traces), Uint8Array.from(bytesField(1, bytesField(2, bytesField(2, span))))],
+    tokens: [[10, 0], [18, 0], [74, 0], [10, 128, 128, 128, 128, 1], numberField(99, 1), [255, 255], span].map(
+      (bytes) => Uint8Array.from(bytes),
+    ),
+    maxBytes: 8 * megabyte,
+    parse: readTraces,
+    refusals: [ExcessError, ProtobufError],
+  },
+  {
+    name: "reported streams",
+    seeds: all(chunk, gemini, claude, `${chunk}${chunk}data: [DONE]\n\n`),
+    tokens: [...eventTokens, ...jsonTokens, ...all(chunk, gemini, claude)],
+    maxBytes: 4 * megabyte,
+    async parse(input) {
+      const budget = new Budget(ofCaller);
+      await budget.run(assembleSteps(decoder.decode(input), budget));
+      return budget;
+    },
+    refusals: [ExcessError],
+  },
+  {
+    name: "events of MCP servers",
+    seeds: all(`data: ${rpc}\n\n`, `id: 1\nevent: message\ndata: ${notification}\n\ndata: ${rpc}\n\n`),
+    tokens: [...eventTokens, ...jsonTokens, ...all(`data: ${notification}\n\n`)],
+    maxBytes: 4 * megabyte,
+    parse: readMcpEvents,
+    refusals: [ExcessError, EventTooLongError, GatewayError],
+  },
+  {
+    name: "events of providers",
+    seeds: all(chunk, claude, `: ping\n\n${chunk}data: [DONE]\n\n`),
+    tokens: [...eventTokens, ...all(chunk)],
+    maxBytes: megabyte,
+    async parse(input) {
+      const blocks = new EventBlocks();
+      for (let at = 0; at < input.length; at += 64 * 1024) {
+        const block = blocks.push(input.slice(at, at + 64 * 1024));
+        if (!block) continue;
+        readFirstEventOf(block);
+        for (const { data } of readEvents(decoder.decode(block))) parseJson(data);
+        await undefined;
+      }
+      blocks.takeRest();
+      return undefined;
+    },
+    refusals: [EventTooLongError],
+  },
+  {
+    name: "forms",
+    seeds: all(form),
+    tokens: formTokens,
+    maxBytes: 4 * megabyte,
+    async parse(input) {
+      boundaryOf(`multipart/form-data; boundary=${decoder.decode(input.subarray(0, 200))}`);
+      readForm(input, "b");
+      return undefined;
+    },
+    refusals: [FormError],
+  },
+  {
+    name: "forms in pieces",
+    seeds: all(form),
+    tokens: formTokens,
+    maxBytes: 4 * megabyte,
+    async parse(input) {
+      for await (const { body } of readMultipart(inChunks(input, 16 * 1024), "b")) for await (const _piece of body);
+      return undefined;
+    },
+    refusals: [MultipartError, FormError],
+  },
+  {
+    name: "templates",
+    seeds: all(prompt, "{{#a}}{{#l}}{{b}}{{/l}}{{/a}}", "Hello {{b}}, {{d.e}}!"),
+    tokens: all(
+      "{{#a}}",
+      "{{/a}}",
+      "{{b}}",
+      "{{#l}}",
+      "{{/l}}",
+      "{{> p}}",
+      "{{",
+      "}}",
+      "{{{",
+      "}}}",
+      "{{^c}}",
+      "{{!",
+      "\n",
+      "{{.}}",
+      '"',
+    ),
+    maxBytes: megabyte,
+    parse: renderTemplate,
+    refusals: [ExcessError],
+  },
+  {
+    name: "client documents",
+    seeds: all(clientDocument),
+    tokens: [...jsonTokens, ...all('"redirect_uris":["', "https://a.example/", "app.example:/", "?x=")],
+    maxBytes: 256 * 1024,
+    async parse(input) {
+      const outbound = async () => new Response(Uint8Array.from(input));
+      const fetchDocument = createDocumentFetcher({ outbound, guard });
+      const read = await fetchDocument("https://client.example/id", { maxBytes: 256 * 1024, timeoutMs: 5_000 });
+      v.safeParse(ClientMetadata, read.document);
+      return undefined;
+    },
+    refusals: [...jsonRefusals, BodyError, AddressRefusedError],
+  },
+  {
+    name: "key sets",
+    seeds: all(keySet),
+    tokens: [...jsonTokens, ...all('{"kty":"RSA","kid":"', '"n":"', "A".repeat(400))],
+    maxBytes: 256 * 1024,
+    async parse(input) {
+      const budget = new Budget({ ...ofUpstream, values: 20_000, keys: 1_000, depth: 16 });
+      const document = budget.json(input);
+      readKeySet(document);
+      readKeys(document);
+      return budget;
+    },
+    refusals: jsonRefusals,
+  },
+  {
+    name: "discovery documents",
+    seeds: all(discovery),
+    tokens: [...jsonTokens, ...all('"https://server.example/', '"scopes_supported":["a"]', "http://[::1]/")],
+    maxBytes: 256 * 1024,
+    async parse(input) {
+      const server = mcpServer("https://server.example/mcp", { authType: "oauth_auto" });
+      const clock = { now: () => 0, monotonic: () => 0 };
+      const find = createUpstreamDiscovery({ fetch: answering(input), guard, clock });
+      await find.find(server, await readUpstreamSettings(server)).catch(unwrap);
+      return undefined;
+    },
+    refusals: [...jsonRefusals, BodyError, AddressRefusedError],
+  },
+  {
+    name: "challenges",
+    seeds: all(challenge),
+    tokens: all('="', '",', ", ", "Bearer ", "resource_metadata=", "\\", " ", "a=b,"),
+    maxBytes: 16 * 1024,
+    async parse(input) {
+      const header = decoder.decode(input).replace(/[^\x20-\x7e]/g, "");
+      const server = mcpServer("https://server.example/mcp", { authType: "oauth_auto" });
+      const clock = { now: () => 0, monotonic: () => 0 };
+      const fetch = answering(bytesOf(discovery), 401, { "www-authenticate": header });
+      await createUpstreamDiscovery({ fetch, guard, clock })
+        .find(server, await readUpstreamSettings(server))
+        .catch(unwrap);
+      return undefined;
+    },
+    refusals: [...jsonRefusals, BodyError, AddressRefusedError],
+  },
+  {
+    name: "SCIM filters",
+    seeds: all(
+      'userName eq "ada"',
+      'emails[type eq "work"].value eq "a@b.example" and active eq true',
+      'urn:ietf:params:scim:schemas:core:2.0:User:userName eq "a"',
+    ),
+    tokens: all(" eq ", " and ", '"', "\\", "[", "]", "urn:", ":", "a.", "userName", " ", "true"),
+    maxBytes: 16 * 1024,
+    async parse(input) {
+      toListOptions(decoder.decode(input), { username: () => ({}), active: () => ({}) });
+      return undefined;
+    },
+    refusals: [GatewayError],
+  },
+  {
+    name: "messages of AWS",
+    seeds: awsSeeds,
+    tokens: [...awsSeeds, Uint8Array.from([0, 0, 0, 16, 0, 0, 0, 0]), Uint8Array.from([7, 255, 255])],
+    maxBytes: megabyte,
+    async parse(input) {
+      const blocks = new AwsEventBlocks();
+      for (let at = 0; at < input.length; at += 64 * 1024) {
+        blocks.push(input.slice(at, at + 64 * 1024));
+        await undefined;
+      }
+      blocks.takeRest();
+      return undefined;
+    },
+    refusals: [DamagedMessageError, EventTooLongError],
+  },
+  {
+    name: "frames of WebSockets",
+    seeds: frameSeeds,
+    tokens: [...frameSeeds, Uint8Array.from([0x00, 0]), Uint8Array.from([0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0])],
+    maxBytes: megabyte,
+    async parse(input) {
+      const reader = new FrameReader({ expectsMask: false, maxMessageBytes: 8 * megabyte });
+      for (let at = 0; at < input.length; at += 64 * 1024) {
+        for (const _event of reader.push(input.slice(at, at + 64 * 1024)));
+        await new Promise<void>((resolve) => setTimeout(resolve, 0));
+      }
+      return undefined;
+    },
+    refusals: [SocketProtocolError],
+  },
+  {
+    name: "JSON",
+    seeds: all(rpc, clientDocument, '{"n":12345678901234567890,"f":1e400,"s":"\\ud83d\\ude00","a":[[],{},null,true]}'),
+    tokens: jsonTokens,
+    maxBytes: 2 * megabyte,
+    async parse(input) {
+      if (findJsonExcess(input) !== undefined) throw new SyntaxError("excess");
+      const { value, write } = parseExactBytes(input);
+      write(value);
+      hasRepeatedName(decoder.decode(input));
+      return undefined;
+    },
+    refusals: [SyntaxError, TypeError],
+  },
+  {
+    name: "JSON lines",
+    seeds: all('{"a":1}\n{"b":2}\n', "data: {}\n\n[DONE]\n"),
+    tokens: all("\n", "{", "data:", "}\n", "[DONE]\n"),
+    maxBytes: megabyte,
+    async parse(input) {
+      const blocks = new JsonLineBlocks();
+      for (let at = 0; at < input.length; at += 64 * 1024) {
+        blocks.push(input.slice(at, at + 64 * 1024));
+        await undefined;
+      }
+      blocks.takeRest();
+      return undefined;
+    },
+    refusals: [EventTooLongError],
+  },
+  {
+    name: "JSON schemas",
+    seeds: all(schema),
+    tokens: [
+      ...jsonTokens,
+      ...all('"$ref":"#"', '"anyOf":[{"$ref":"#"}]', '"allOf":[{', '"not":{', '"pattern":"(a+)+"', '"items":{'),
+    ],
+    maxBytes: 512 * 1024,
+    parse: checkSchema,
+    refusals: [...jsonRefusals, JsonSchemaError],
+  },
+  {
+    name: "patterns",
+    seeds: all("^(([a-z]+)\\s?)+$", "(a|b)*c{2,5}[^x-z]", "\\bfoo(?:bar)?\\d{3}$", "(?i)a.*?b"),
+    tokens: all("(", ")", "[", "]", "{1000}", "*", "+", "?", "|", "\\p{L}", ".*", "(?:", "[^a]", "{2,}", "\\b"),
+    maxBytes: 4 * 1024,
+    parse: searchPattern,
+    refusals: [ExcessError],
+  },
+  {
+    name: "compressed bodies",
+    seeds: [gzipSync("x".repeat(100_000)), gzipSync(rpc)].map((bytes) => Uint8Array.from(bytes)),
+    tokens: [Uint8Array.from([0x1f, 0x8b, 8, 0]), Uint8Array.from([0, 0, 255, 255])],
+    maxBytes: 256 * 1024,
+    async parse(input) {
+      const endless = Number.POSITIVE_INFINITY;
+      await inflate(input, "gzip", { bytes: 20 * megabyte, totalMs: endless, silenceMs: endless });
+      return undefined;
+    },
+    refusals: [BodyError],
+  },
+  {
+    name: "tokens",
+    seeds: all(token),
+    tokens: all(".", "..", "e30", "eyJ", "=", "-_"),
+    maxBytes: 16 * 1024,
+    async parse(input) {
+      const text = decoder.decode(input);
+      readHeader(text);
+      readClaims(text);
+      return undefined;
+    },
+    refusals: [GatewayError],
+  },
+  {
+    name: "headers with a structure",
+    seeds: all(
+      "a=1,b=2;p=3",
+      "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+      "{'a':'b'}",
+      "a=b; c=d",
+      "data:text/plain;base64,SGk=",
+    ),
+    tokens: all(",", ";", "=", "%41", "-", "'", '"', "data:", ";base64,", "{", "\\"),
+    maxBytes: 64 * 1024,
+    async parse(input) {
+      const text = decoder.decode(input);
+      readBaggage(text);
+      readTraceparent(text);
+      readMetadata(text);
+      readCookie(text, "c");
+      readDataUrl(text);
+      return undefined;
+    },
+    refusals: [],
+  },
+];
+
+/** A failure to discover is no fault; what caused it may be. */
+function unwrap(error: unknown): never {
+  throw error instanceof Error && error.cause instanceof Error ? error.cause : new SyntaxError("refused");
+}
