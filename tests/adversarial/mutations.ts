@@ -1,3 +1,5 @@
+import { mutateJson } from "./json-mutations.ts";
+
 /** Numbers that look random, the same for a seed (splitmix32). */
 export class Random {
   #state: number;
@@ -31,6 +33,8 @@ export interface Grammar {
   readonly tokens: readonly Uint8Array[];
   /** The bound of an input. */
   readonly maxBytes: number;
+  /** The seeds are JSON: half of the inputs are too. */
+  readonly isJson?: true;
 }
 
 function join(...pieces: readonly Uint8Array[]): Uint8Array {
@@ -108,6 +112,10 @@ const grownShare = 20;
 /** An input made of the seeds; the same for a number. */
 export function makeInput(grammar: Grammar, seed: number): Uint8Array {
   const random = new Random(Math.imul(seed, 0x9e3779b1));
+  if (grammar.isJson && random.next() < 0.5) {
+    const text = new TextDecoder().decode(random.pick(grammar.seeds));
+    return new TextEncoder().encode(mutateJson(text, random, grammar.maxBytes)).subarray(0, grammar.maxBytes);
+  }
   const isGrown = seed % grownShare === 0;
   let bytes = random.pick(grammar.seeds);
   // half of the grown inputs are long without being broken

@@ -15,7 +15,7 @@ import { parserCases } from "./parsers.ts";
 const inputs = isWhole ? 10_000 : 150;
 const firstInput = isWhole ? 1 : 1 + (sampleSeed % 100_000) * inputs;
 /** Most steps without a chance to give way: those of one JSON text or event as large as they may be. */
-const mostPieces = 30;
+const mostPieces = 40;
 /** Of a whole run: longest time without a turn of the event loop, and memory beyond four times the bound of the input. */
 const mostHoldMs = 100;
 const freeBytes = 64 * 2 ** 20;

@@ -7,6 +7,8 @@ import { createDocumentFetcher } from "../../src/control/fetch-document.ts";
 import { createGuardedFetch } from "../../src/control/mcp/oauth/guarded-fetch.ts";
 import { createUpstreamDiscovery } from "../../src/control/mcp/oauth/upstream-discovery.ts";
 import { readUpstreamSettings } from "../../src/control/mcp/oauth/upstream-settings.ts";
+import { DocumentReader } from "../../src/control/mcp/openapi/schemas.ts";
+import { readOpenapiTools } from "../../src/control/mcp/openapi/tools.ts";
 import { GatewayError } from "../../src/errors.ts";
 import { readKeys } from "../../src/guardrails/jwt-keys.ts";
 import { readExportRequest } from "../../src/inference/ingest/otlp-protobuf.ts";
@@ -18,7 +20,7 @@ import { Budget, ExcessError } from "../../src/lib/budget.ts";
 import { readCookie } from "../../src/lib/cookies.ts";
 import { readDataUrl } from "../../src/lib/data-url.ts";
 import { parseExactBytes } from "../../src/lib/exact-numbers.ts";
-import { findJsonExcess, hasRepeatedName, parseJson } from "../../src/lib/json.ts";
+import { findJsonExcess, hasRepeatedName, isObject, parseJson } from "../../src/lib/json.ts";
 import { JsonLineBlocks } from "../../src/lib/json-lines.ts";
 import { JsonSchemaError, readJsonSchema } from "../../src/lib/json-schema.ts";
 import { checkJsonSteps } from "../../src/lib/json-schema-check.ts";
@@ -184,6 +186,28 @@ const discovery = JSON.stringify({
 });
 const challenge = 'Bearer realm="r", error="invalid_token", resource_metadata="https://server.example/m", scope="a b"';
 
+const openapiFields = Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`f${index}`, { type: "string" }]));
+const openapi = JSON.stringify({
+  openapi: "3.1.0",
+  info: { title: "API", version: "1", description: "An API" },
+  servers: [{ url: "https://api.example/{v}", variables: { v: { default: "v1" } } }],
+  paths: {
+    "/a/{id}": {
+      parameters: [{ $ref: "#/components/parameters/id" }],
+      get: {
+        operationId: "readA",
+        parameters: [{ name: "q", in: "query", schema: { $ref: "#/components/schemas/a" } }],
+      },
+      post: { requestBody: { content: { "application/json": { schema: { $ref: "#/components/schemas/a" } } } } },
+    },
+    "/b": { $ref: "#/paths/~1a~1{id}" },
+  },
+  components: {
+    parameters: { id: { name: "id", in: "path", required: true, schema: { type: "string", nullable: true } } },
+    schemas: { a: { type: "object", properties: { ...openapiFields, a: { $ref: "#/components/schemas/a" } } } },
+  },
+});
+
 const schema = JSON.stringify({
   type: "object",
   $defs: { a: { type: "array", items: { $ref: "#/$defs/a" }, uniqueItems: true } },
@@ -258,6 +282,14 @@ async function searchPattern(input: Uint8Array): Promise<Budget> {
   const pattern = compilePattern(decoder.decode(input), new PatternSum(maxConfigPatterns));
   if (typeof pattern === "string") throw budget.excess(pattern);
   await budget.run(budget.count(pattern.find(patternText)));
+  return budget;
+}
+
+async function readOpenapi(input: Uint8Array): Promise<Budget> {
+  const document = new Budget({ ...ofCaller, bytes: 4 * megabyte }).json(input);
+  const budget = new Budget({ ...ofCaller, bytes: 4 * megabyte });
+  if (!isObject(document)) return budget;
+  await budget.run(readOpenapiTools(new DocumentReader(document, budget), document));
   return budget;
 }
 
@@ -362,7 +394,26 @@ export const parserCases: readonly ParserCase[] = [
     refusals: [ExcessError],
   },
   {
+    name: "OpenAPI documents",
+    isJson: true,
+    seeds: all(openapi),
+    tokens: [
+      ...jsonTokens,
+      ...all(
+        '"$ref":"#/components/schemas/a"',
+        '"/c":{"$ref":"#/paths/~1b"},',
+        '"allOf":[{"$ref":"#/components/schemas/a"}],',
+        '{"$ref":"#/components/parameters/id"},',
+        '"f":{"$ref":"#/components/schemas/a"},',
+      ),
+    ],
+    maxBytes: megabyte,
+    parse: readOpenapi,
+    refusals: jsonRefusals,
+  },
+  {
     name: "client documents",
+    isJson: true,
     seeds: all(clientDocument),
     tokens: [...jsonTokens, ...all('"redirect_uris":["', "https://a.example/", "app.example:/", "?x=")],
     maxBytes: 256 * 1024,
@@ -377,6 +428,7 @@ export const parserCases: readonly ParserCase[] = [
   },
   {
     name: "key sets",
+    isJson: true,
     seeds: all(keySet),
     tokens: [...jsonTokens, ...all('{"kty":"RSA","kid":"', '"n":"', "A".repeat(400))],
     maxBytes: 256 * 1024,
@@ -391,6 +443,7 @@ export const parserCases: readonly ParserCase[] = [
   },
   {
     name: "discovery documents",
+    isJson: true,
     seeds: all(discovery),
     tokens: [...jsonTokens, ...all('"https://server.example/', '"scopes_supported":["a"]', "http://[::1]/")],
     maxBytes: 256 * 1024,
@@ -468,6 +521,7 @@ export const parserCases: readonly ParserCase[] = [
   },
   {
     name: "JSON",
+    isJson: true,
     seeds: all(rpc, clientDocument, '{"n":12345678901234567890,"f":1e400,"s":"\\ud83d\\ude00","a":[[],{},null,true]}'),
     tokens: jsonTokens,
     maxBytes: 2 * megabyte,
@@ -498,6 +552,7 @@ export const parserCases: readonly ParserCase[] = [
   },
   {
     name: "JSON schemas",
+    isJson: true,
     seeds: all(schema),
     tokens: [
       ...jsonTokens,

@@ -50,6 +50,7 @@ const readers: Readonly<Record<string, Bound>> = {
   "src/guardrails/values/personal-values.ts": short("a place that the finder found"),
   "src/guardrails/values/secret-kinds.ts": short("a place that the finder found"),
   "src/inference/batches/provider-batch.ts": within("maxStoredLength"),
+  "src/inference/call/renewed-call.ts": within("maxReason"),
   "src/inference/call/upstream-body.ts": within("findJsonExcess", "readBytes"),
   "src/inference/ingest/otlp-protobuf.ts": tried("Protocol Buffers"),
   "src/inference/pipeline/media.ts": within("countBytes"),

@@ -2,7 +2,7 @@ import { Budget } from "../../lib/budget.ts";
 
 /** A text counts once for each string it is inside, at most so many. */
 const maxLayers = 4;
-/** Values of JSON inside strings, for one report: strings of a body have no such bound of their own. */
+/** Values of JSON inside strings, for one report: the bound of the body does not see them. */
 const maxValues = 1_000_000;
 /** Levels of nesting of JSON inside strings. */
 const maxDepth = 256;
