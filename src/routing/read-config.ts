@@ -313,6 +313,9 @@ class ConfigReader {
     for (const name of ["prompt_id", "metadata"]) {
       if (members[name] !== undefined) this.note(join(path, name), "has no effect yet: leave it out");
     }
+    if (members.cb_config !== undefined && members.strategy === undefined) {
+      this.note(join(path, "cb_config"), "has no effect without a strategy: set strategy.cb_config above the target");
+    }
     if (path !== "" && members.fetch_integrated_models !== undefined) {
       this.note(join(path, "fetch_integrated_models"), "must be at the root");
     }

@@ -109,6 +109,14 @@ for (const [name, body, param] of [
     { name: "n", config: { strategy: { mode: "loadbalance" }, targets: [{ ...target, weight: 0 }] } },
     "config.targets",
   ],
+  [
+    "a circuit breaker that no strategy uses",
+    {
+      name: "n",
+      config: { strategy: { mode: "fallback" }, targets: [{ ...target, cb_config: { failure_threshold: 3 } }] },
+    },
+    "config.targets[0].cb_config",
+  ],
   ["six retries", { name: "n", config: { retry: { attempts: 6 } } }, "config.retry.attempts"],
 ] as const) {
   test(`POST /configs refuses ${name}`, async () => {

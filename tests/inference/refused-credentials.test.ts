@@ -81,7 +81,7 @@ beforeEach(() => {
   refusal = { status: 401, body: { error: { message: "invalid token", code: "invalid_token" } } };
 });
 
-/** Each test has a client of its own, and so tokens of its own. */
+/** Each test has a separate client, and so separate tokens. */
 const oauth = (client: string) =>
   JSON.stringify({ token_url: `${identity.url}/token`, client_id: client, client_secret: "obvious-fake" });
 const body = { model: "gpt-4o", messages: [{ role: "user", content: "Hello" }] };

@@ -260,7 +260,9 @@ test("upstream headers are made from nothing", async () => {
   assert.equal(sent["x-customer"], "acme");
   assert.equal(sent.authorization, "Bearer of-the-integration");
   assert.equal(sent["x-fixed"], "1");
-  assert.equal(sent.traceparent, headers.traceparent);
+  // the caller's trace, with the gateway's span as parent
+  assert.match(String(sent.traceparent), /^00-0af7651916cd43dd8448eb211c80319c-[0-9a-f]{16}-01$/);
+  assert.notEqual(sent.traceparent, headers.traceparent);
   assert.equal(sent["mcp-protocol-version"], "2025-11-25");
   for (const name of ["cookie", "x-cookie", "x-any", "x-plain", "x-tenant", "mcp-name", "x-forwarded-for"]) {
     assert.equal(sent[name], undefined, name);

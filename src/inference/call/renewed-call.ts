@@ -73,7 +73,7 @@ export function isTokenRefusal(error: unknown): boolean {
 /**
  * Drops the credentials that a provider refused.
  *
- * @returns The call with others; undefined where there are none.
+ * @returns The call with other credentials; undefined if it has to stay as it is.
  */
 export async function renewCall(
   call: PreparedCall,
