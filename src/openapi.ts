@@ -83,13 +83,22 @@ function errorSchemaOf({ errorForm = "common", forGeminiClients }: Endpoint): ob
   return schemas.length === 1 ? (schemas[0] ?? {}) : { anyOf: schemas };
 }
 
-function operation(endpoint: Endpoint, convert: JsonSchemaOf): object {
+/** The id of an operation; paths that differ in their separators alone, as `errors/rate` and `errors-rate`, get numbers. */
+function uniqueId(endpoint: Endpoint, used: Set<string>): string {
+  const id = operationIdOf(endpoint);
+  let unique = id;
+  for (let number = 2; used.has(unique); number++) unique = `${id}${number}`;
+  used.add(unique);
+  return unique;
+}
+
+function operation(endpoint: Endpoint, operationId: string, convert: JsonSchemaOf): object {
   const parameters = parametersOf(endpoint);
   const body = bodyOf(endpoint, convert);
   const answer = successOf(endpoint, convert);
   const failure = json(errorSchemaOf(endpoint));
   return {
-    operationId: operationIdOf(endpoint),
+    operationId,
     summary: endpoint.summary,
     tags: [endpoint.tag],
     ...securityOf(endpoint),
@@ -193,9 +202,13 @@ function guardedAnswers(endpoint: Endpoint, answer: object): object {
 async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {
   const convert = await loadConverter();
   const paths: Record<string, Record<string, object>> = {};
+  const used = new Set<string>();
   for (const endpoint of endpoints) {
     const path = toPathTemplate(endpoint.path);
-    paths[path] = { ...paths[path], [endpoint.method.toLowerCase()]: operation(endpoint, convert) };
+    paths[path] = {
+      ...paths[path],
+      [endpoint.method.toLowerCase()]: operation(endpoint, uniqueId(endpoint, used), convert),
+    };
   }
   return {
     openapi: "3.1.0",

@@ -8,6 +8,7 @@ import { mcpEndpoints } from "../src/mcp/endpoints.ts";
 import { createTestGateway, readJson } from "./support/gateway.ts";
 
 interface Operation {
+  operationId: string;
   summary: string;
   tags: string[];
   security?: object[];
@@ -125,6 +126,16 @@ test("GET /openapi.json lists itself and nothing it does not serve", () => {
   );
   const served = [...endpoints.map((endpoint) => `${endpoint.method} ${pathOf(endpoint)}`), "GET /openapi.json"];
   assert.deepEqual(listed.sort(), served.sort());
+});
+
+test("GET /openapi.json names every operation differently", () => {
+  const ids = Object.values(document.paths).flatMap((methods) =>
+    Object.values(methods).map(({ operationId }) => operationId),
+  );
+  assert.deepEqual(
+    ids.filter((id, index) => ids.indexOf(id) !== index),
+    [],
+  );
 });
 
 test("GET /openapi.json describes the body of a chat", () => {

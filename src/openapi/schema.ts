@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { isObject } from "../lib/json.ts";
 import { JsonObject } from "../schemas/objects.ts";
 import { ConfigObject } from "../schemas/routing.ts";
 
@@ -12,7 +13,7 @@ export const routingConfigReference = "#/components/schemas/RoutingConfig";
 export async function loadConverter(): Promise<JsonSchemaOf> {
   const { toJsonSchema } = await import("@valibot/to-json-schema");
   const convert: JsonSchemaOf = (schema, typeMode) =>
-    toJsonSchema(behindObject(schema) ?? schema, {
+    toJsonSchema(describable(schema), {
       target: "draft-2020-12",
       typeMode,
       errorMode: "ignore",
@@ -20,8 +21,6 @@ export async function loadConverter(): Promise<JsonSchemaOf> {
         // files are the only class among the schemas
         if (valibotSchema.type === "instance") return { type: "string", format: "binary" };
         if (valibotSchema === ConfigObject) return { $ref: routingConfigReference };
-        const described = behindObject(valibotSchema);
-        if (described) return withoutDialect(convert(described, typeMode));
         // stated explicitly: type generators take its absence for "no other fields"
         if (valibotSchema.type === "loose_object") return { ...jsonSchema, additionalProperties: true };
         // the object check is the only one that stands for a type
@@ -53,7 +52,38 @@ function behindObject(schema: object): v.GenericSchema | undefined {
   return v.pipe(described as v.GenericSchema, ...(actions as v.GenericPipeAction[])); // parts of a pipe are these
 }
 
-/** A schema as part of another one. */
-function withoutDialect(schema: object): object {
-  return Object.fromEntries(Object.entries(schema).filter(([name]) => name !== "$schema"));
+/** Fields of schemas that hold schemas: one, a list or a record of them. */
+const innerSchemas = ["wrapped", "item", "items", "rest", "options", "entries", "key", "value"];
+
+function isSchema(value: unknown): value is v.GenericSchema {
+  return isObject(value) && value.kind === "schema";
+}
+
+/** Other schemas in place of those that a field of a schema holds. */
+function mapSchemas(held: unknown, map: (schema: v.GenericSchema) => v.GenericSchema): unknown {
+  if (isSchema(held)) return map(held);
+  if (Array.isArray(held)) return held.map((one) => mapSchemas(one, map));
+  if (!isObject(held)) return held;
+  return Object.fromEntries(Object.entries(held).map(([name, one]) => [name, mapSchemas(one, map)]));
+}
+
+/**
+ * The schema without mere object checks before the schemas of fields, at any depth: the converter would describe the check
+ * alone.
+ */
+function describable(schema: v.GenericSchema): v.GenericSchema {
+  if (schema === ConfigObject) return schema;
+  const described = behindObject(schema) ?? schema;
+  const pipe: unknown = Reflect.get(described, "pipe");
+  if (Array.isArray(pipe)) {
+    const [first, ...others] = pipe;
+    // what a pipe begins with has the fields of the pipe
+    return isSchema(first) ? v.pipe(describable(first), ...(others as v.GenericPipeAction[])) : described;
+  }
+  const inner = innerSchemas.flatMap((name) => {
+    const held: unknown = Reflect.get(described, name);
+    return isObject(held) || Array.isArray(held) ? [[name, mapSchemas(held, describable)] as const] : [];
+  });
+  // a copy has the fields that the converter reads
+  return inner.length === 0 ? described : { ...described, ...Object.fromEntries(inner) };
 }

@@ -259,7 +259,7 @@ test("bedrock batch output has lines in the gateway's form", async () => {
   assert.equal(one?.custom_id, "one");
   assert.equal(one?.response?.body.object, "chat.completion");
   assert.deepEqual(one?.response?.body.choices, [
-    { index: 0, message: { role: "assistant", content: "Hi" }, logprobs: null, finish_reason: "stop" },
+    { index: 0, message: { role: "assistant", content: "Hi", refusal: null }, logprobs: null, finish_reason: "stop" },
   ]);
   assert.deepEqual([two?.response, two?.error], [null, { code: "400", message: "too long" }]);
   assert.deepEqual(three?.response?.body, { content: "of the model" });

@@ -80,6 +80,7 @@ export function fromConverse(body: unknown, request: ChatRequest, options: Conve
   const message = {
     role: "assistant",
     content: text === "" && calls.length > 0 ? null : text,
+    refusal: null,
     ...(calls.length > 0 && { tool_calls: calls }),
     ...(!options.strict && reasoningText !== "" && { reasoning_content: reasoningText }),
     ...(!options.strict && { content_blocks: trimPlaces(blocks.flatMap(toContentBlock)) }),

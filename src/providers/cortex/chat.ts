@@ -46,6 +46,7 @@ function fromAnswer(body: unknown, { model }: ChatRequest, options: ConversionOp
       message: {
         role: "assistant",
         content: text === "" && calls.length > 0 ? null : text,
+        refusal: null,
         ...(calls.length > 0 && { tool_calls: calls }),
       },
       logprobs: null,

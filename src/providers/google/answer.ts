@@ -11,19 +11,29 @@ import { toFinishReason, toUsage } from "./usage.ts";
 import { type Candidate, GenerateContentResponse, type Part } from "./wire.ts";
 
 /** Fields of every response and chunk. */
-export function sharedMembers(body: GenerateContentResponse, request: ChatRequest) {
+export function sharedMembers(
+  body: GenerateContentResponse,
+  request: ChatRequest,
+  { created = 0 }: Pick<ConversionOptions, "created">,
+) {
   const { responseId, createTime, modelVersion } = body;
   const model = modelVersion ?? request.model;
   return {
     id: `chatcmpl-${responseId || model}`,
-    created: toSeconds(createTime) ?? 0,
+    // the Gemini API states no time, Vertex AI does
+    created: toSeconds(createTime) ?? created,
     model,
   };
 }
 
 /** The response to a blocked prompt: an empty choice. */
 function blockedChoice(): Record<string, unknown> {
-  return { index: 0, message: { role: "assistant", content: null }, logprobs: null, finish_reason: "content_filter" };
+  return {
+    index: 0,
+    message: { role: "assistant", content: null, refusal: null },
+    logprobs: null,
+    finish_reason: "content_filter",
+  };
 }
 
 /** Parameters of a choice. */
@@ -68,6 +78,7 @@ function toChoice(candidate: Candidate, position: number, options: AnswerOptions
     message: {
       role: "assistant",
       content: said || (calls.length > 0 ? null : (said ?? "")),
+      refusal: null,
       ...(!strict && blocksOf(parts)),
       ...mediaOf(parts, options),
       ...(calls.length > 0 && { tool_calls: calls }),
@@ -86,15 +97,16 @@ function toChoice(candidate: Candidate, position: number, options: AnswerOptions
 export function fromGeminiAnswer(
   body: unknown,
   request: ChatRequest,
-  { strict, slug }: Pick<ConversionOptions, "strict"> & Pick<GeminiHost, "slug">,
+  options: Pick<ConversionOptions, "strict" | "created"> & Pick<GeminiHost, "slug">,
 ): ChatResponse {
+  const { strict, slug } = options;
   const answer = v.parse(GenerateContentResponse, body);
   const candidates = answer.candidates ?? [];
   const blocked = candidates.length === 0 && Boolean(answer.promptFeedback?.blockReason);
   if (candidates.length === 0 && !blocked) {
     throw new UpstreamError(502, `Cannot use the response of ${slug}: it has no candidates`, { provider: slug });
   }
-  const { id, created, model } = sharedMembers(answer, request);
+  const { id, created, model } = sharedMembers(answer, request, options);
   const ids = { id: answer.responseId || "0", strict, asWav: wantsWav(request) };
   const feedback = !strict && answer.promptFeedback ? { promptFeedback: answer.promptFeedback } : {};
   return {

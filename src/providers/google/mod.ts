@@ -32,7 +32,7 @@ const host: GeminiHost = {
 const chat: OperationAdapter<"chat"> = {
   path: ({ model, stream }) => `/v1beta${modelPath(model)}:${generateAction(stream === true)}`,
   toUpstream: (request, options) => toGeminiRequest(request, options, host),
-  fromUpstream: (body, request, { strict }) => fromGeminiAnswer(body, request, { strict, slug: host.slug }),
+  fromUpstream: (body, request, options) => fromGeminiAnswer(body, request, { ...options, slug: host.slug }),
   streamMapper: (request, options) => createGeminiMapper(request, options, host),
 };
 

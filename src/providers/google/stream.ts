@@ -81,9 +81,10 @@ function toDelta(parts: readonly Part[], progress: Progress, { id, strict }: { i
  */
 export function createGeminiMapper(
   request: ChatRequest,
-  { strict }: Pick<ConversionOptions, "strict">,
+  options: Pick<ConversionOptions, "strict" | "created">,
   { slug }: Pick<GeminiHost, "slug">,
 ): StreamMapper {
+  const { strict } = options;
   const streams = new Streams();
   let shared: ReturnType<typeof sharedMembers> | undefined;
   let answerId = "0";
@@ -123,7 +124,7 @@ export function createGeminiMapper(
       requireNoError(body, slug);
       const slice = v.parse(GenerateContentResponse, body);
       if (!shared) {
-        shared = sharedMembers(slice, request);
+        shared = sharedMembers(slice, request, options);
         answerId = slice.responseId || "0";
       }
       grounding.add(slice);

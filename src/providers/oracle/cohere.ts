@@ -128,6 +128,7 @@ export function fromCohereAnswer(body: unknown, { model }: ChatRequest, options:
   const message = {
     role: "assistant",
     content: calls.length > 0 && !text ? null : (text ?? ""),
+    refusal: null,
     ...(calls.length > 0 && { tool_calls: calls }),
   };
   return {

@@ -146,7 +146,7 @@ function fromMessage(message: GenericMessage, strict: boolean): object {
   return {
     role: "assistant",
     content: text === "" && calls.length > 0 ? null : text,
-    ...(message.refusal && { refusal: message.refusal }),
+    refusal: message.refusal || null,
     ...(!strict && message.reasoningContent && { reasoning_content: message.reasoningContent }),
     ...(calls.length > 0 && { tool_calls: calls }),
   };

@@ -75,7 +75,13 @@ export function toChoice(
   finish_reason: string,
   { index = 0, logprobs = null }: { index?: number; logprobs?: unknown } = {},
 ): Record<string, unknown> {
-  const message = { role: "assistant", content, ...(toolCalls.length > 0 && { tool_calls: toolCalls }), ...extras };
+  const message = {
+    role: "assistant",
+    content,
+    refusal: null,
+    ...(toolCalls.length > 0 && { tool_calls: toolCalls }),
+    ...extras,
+  };
   return { index, message, logprobs, finish_reason };
 }
 

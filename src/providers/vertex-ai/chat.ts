@@ -97,7 +97,7 @@ export function createChat(settings: VertexSettings): OperationAdapter<"chat"> {
         case "claude":
           return fromClaudeReply(body, request, options);
         case "gemini":
-          return fromGeminiAnswer(body, request, { strict: options.strict, slug });
+          return fromGeminiAnswer(body, request, { ...options, slug });
         default:
           return fromOpenModelAnswer(body);
       }
