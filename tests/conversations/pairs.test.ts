@@ -24,11 +24,6 @@ const clients: Readonly<Record<string, (setup: Setup) => Client>> = {
 /** Conversations of a pair in a whole run. */
 const conversations = Number(process.env.GATEWAY_CONVERSATIONS ?? (isWhole ? 2_000 : 40));
 
-/** Pairs that are not right yet; the others are held. */
-const pending: ReadonlySet<string> = new Set([
-  ...["chat", "messages", "responses", "gemini"].map((dialect) => `${dialect} deepseek`),
-]);
-
 let place: Place;
 before(async () => {
   const world = createEmulatedWorld(providers.flatMap(({ emulators }) => emulators));
@@ -40,7 +35,6 @@ after(async () => {
 
 for (const provider of providers) {
   for (const [dialect, createClient] of Object.entries(clients)) {
-    if (pending.has(`${dialect} ${provider.slug}`) && process.env.GATEWAY_PENDING === undefined) continue;
     test(`a ${dialect} client and ${provider.slug}: nothing is refused, lost or changed`, async () => {
       const faults = new Map<string, { count: number; example: string }>();
       for (let index = 0; index < conversations; index++) {

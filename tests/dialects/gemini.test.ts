@@ -323,7 +323,7 @@ const requests: Readonly<Record<string, { body: object; chat: object; dropped?: 
   },
   "no thinking": {
     body: { ...hello, generationConfig: { thinkingConfig: { thinkingBudget: 0 } } },
-    chat: { messages: [said] },
+    chat: { messages: [said], thinking: { type: "disabled" } },
   },
   "as much thinking as it takes": {
     body: { ...hello, generationConfig: { thinkingConfig: { thinkingBudget: -1 } } },

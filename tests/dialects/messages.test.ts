@@ -515,7 +515,7 @@ const requests: readonly { name: string; asked: object; wanted: object; dropped?
   {
     name: "no thinking",
     asked: { thinking: { type: "disabled" } },
-    wanted: { thinking: undefined, reasoning_effort: undefined },
+    wanted: { thinking: { type: "disabled" }, reasoning_effort: undefined },
   },
   {
     name: "an effort and a schema",

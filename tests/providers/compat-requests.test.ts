@@ -155,7 +155,7 @@ const rows: readonly Row[] = [
     { reasoning_effort: "low", reasoning_format: "parsed" },
   ],
   ["deepseek", { reasoning_effort: "high" }, { reasoning_effort: "high", thinking: { type: "enabled" } }],
-  ["deepseek", { reasoning_effort: "none" }, { reasoning_effort: "none", thinking: { type: "disabled" } }],
+  ["deepseek", { reasoning_effort: "none" }, { thinking: { type: "disabled" } }],
   [
     "deepseek",
     { thinking: { type: "disabled" }, reasoning_effort: "high" },
@@ -363,7 +363,13 @@ for (const [slug, one] of Object.entries(cases)) {
           messages: [
             ...messages,
             { role: "assistant", content: [{ type: "text", text: "c" }] },
-            { role: "assistant", content: null, tool_calls: [call] },
+            // https://api-docs.deepseek.com/guides/thinking_mode: calls need the reasoning they came with
+            {
+              role: "assistant",
+              content: null,
+              tool_calls: [call],
+              ...(provider.slug === "deepseek" && { reasoning_content: "" }),
+            },
             { role: "assistant", content: "d" },
           ],
         },

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { plainMessage } from "../../src/providers/openai-compatible/members.ts";
 import { findMember, namesOf } from "../../src/providers/openai-compatible/scan.ts";
 import { createChunkCorrector } from "../../src/providers/openai-compatible/stream.ts";
 
@@ -74,7 +75,10 @@ const chunkOf = (delta: object, choice: object = {}, rest: object = {}) => ({
 });
 
 function concernedBy(chunk: object, strict: boolean): boolean {
-  const corrector = createChunkCorrector({ slug: "tested", kind: "chat" }, { strict, drop: assert.fail });
+  const corrector = createChunkCorrector(
+    { slug: "tested", kind: "chat", calledMembers: plainMessage },
+    { strict, drop: assert.fail },
+  );
   const first = chunkOf({ role: "assistant", content: "" });
   assert.equal(corrector.concerns(encoder.encode(`data: ${JSON.stringify(first)}\n\n`)), true, "the first chunk");
   assert.equal(corrector.correct(first), first, "which is right");

@@ -65,7 +65,7 @@ function toFormat({ responseMimeType: type, responseSchema, responseJsonSchema }
 }
 
 /**
- * Reasoning effort (https://ai.google.dev/gemini-api/docs/thinking); a budget of 0 sets nothing, -1 leaves it to the model.
+ * Reasoning effort (https://ai.google.dev/gemini-api/docs/thinking); a budget of 0 turns it off, -1 leaves it to the model.
  * An effort suits every model, while the limits of budgets differ between providers and may exceed the output limit.
  */
 function toThinking({ thinkingConfig }: Members): Members {
@@ -73,7 +73,8 @@ function toThinking({ thinkingConfig }: Members): Members {
   const level = nonEmptyString(thinkingLevel)?.toLowerCase();
   if (level !== undefined && level !== "thinking_level_unspecified") return { reasoning_effort: level };
   const budget = numberOf(thinkingBudget);
-  if (budget === undefined || budget === 0) return {};
+  if (budget === undefined) return {};
+  if (budget === 0) return { thinking: { type: "disabled" } };
   return { reasoning_effort: budget < 0 ? "medium" : toEffort(budget) };
 }
 

@@ -73,9 +73,11 @@ function readEffort({ thinking, output_config: output }: MessagesRequest): strin
 
 function toThinking(request: MessagesRequest): Members {
   const { thinking } = request;
+  // models that think by default must hear that they should not
+  if (thinking?.type === "disabled") return { thinking: { type: "disabled" } };
   const effort = readEffort(request);
   return {
-    ...(thinking && thinking.type !== "disabled" && { thinking }),
+    ...(thinking && { thinking }),
     ...(effort !== undefined && { reasoning_effort: effort }),
   };
 }

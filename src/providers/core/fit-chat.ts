@@ -42,6 +42,19 @@ function fitEffort(body: Members, { efforts }: ModelFacts, options: ConversionOp
   else body.reasoning_effort = level;
 }
 
+/** Says "do not think" in the form of the model, and reduces Claude's `thinking` to a switch where the host has only that. */
+function fitThinking(body: Members, { thinking: form, efforts, thinksByDefault = false }: ModelFacts): void {
+  const { thinking } = body;
+  if (!isObject(thinking)) return;
+  const isOff = thinking.type === "disabled" || thinking.budget_tokens === 0;
+  if (form === "switch") body.thinking = { type: isOff ? "disabled" : "enabled" };
+  if (form !== undefined || !isOff) return;
+  if (efforts?.includes("none")) {
+    body.reasoning_effort = "none";
+    delete body.thinking;
+  } else if (efforts && !thinksByDefault) delete body.thinking;
+}
+
 /** A tool whose schema the model takes. */
 function fitTool(tool: Tool, facts: ModelFacts): Tool {
   const { function: named } = tool;
@@ -63,6 +76,7 @@ interface FittedChat {
 export function fitChat(request: ChatRequest, facts: ModelFacts, options: ConversionOptions): FittedChat {
   const body: ChatRequest = { ...request };
   fitSampling(body, facts, options);
+  fitThinking(body, facts);
   fitEffort(body, facts, options);
   if (body.tools) body.tools = body.tools.map((tool) => fitTool(tool, facts));
   body.messages = fitMessages(body.messages, facts, options);

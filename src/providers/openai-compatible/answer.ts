@@ -5,10 +5,10 @@ import type { ConversionOptions } from "../core/types.ts";
 import {
   type AnswerReader,
   type Members,
+  membersOf,
   pick,
   plainAnswer,
   plainChoice,
-  plainMessage,
   settleUsage,
   toFinishReason,
 } from "./members.ts";
@@ -44,7 +44,8 @@ function toAnswer(answer: Answer, reader: AnswerReader, options: ConversionOptio
     const made: Choice = { ...(options.strict ? pick(choice, plainChoice[reader.kind]) : choice) };
     made.finish_reason = toFinishReason(choice.finish_reason, reader, options);
     if (!choice.message || reader.kind !== "chat") return made;
-    made.message = options.strict ? pick(choice.message, plainMessage) : withBlocks(choice.message);
+    const { message } = choice;
+    made.message = options.strict ? pick(message, membersOf(message, reader)) : withBlocks(message);
     return made;
   });
   const usage = settleUsage(answer.usage, reader, options.strict);
@@ -62,7 +63,7 @@ function choiceNeedsNoChange(choice: Choice, reader: AnswerReader, options: Conv
   if (!options.strict) return !message || !(hasReasoning(message) || "reasoning" in message);
   if (!holdsOnly(choice, plainChoice[reader.kind])) return false;
   if (reason && toFinishReason(reason, reader, options) !== reason) return false;
-  return !message || holdsOnly(message, plainMessage);
+  return !message || holdsOnly(message, membersOf(message, reader));
 }
 
 /** Whether a response can be returned unchanged. */

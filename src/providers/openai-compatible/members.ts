@@ -6,6 +6,11 @@ import { normaliseUsage, type UsageRules } from "./usage.ts";
 export interface AnswerRules extends UsageRules {
   /** OpenAI's terms for finish reasons that only this provider has. */
   finishReasons?: Readonly<Record<string, string>>;
+  /**
+   * Members of messages that the host demands back with the tool calls they came with. They stay on such messages, in strict
+   * responses too: a client that sends messages back as they came would be refused otherwise.
+   */
+  demandsBack?: readonly string[];
   /** Throws when a body with status 200 reports a failure. */
   check?(body: Record<string, unknown>): void;
 }
@@ -15,6 +20,8 @@ export interface AnswerReader extends AnswerRules {
   slug: string;
   /** Chat responses contain messages, completions contain text. */
   kind: "chat" | "complete";
+  /** Members of messages with tool calls in strict responses. */
+  calledMembers: ReadonlySet<string>;
 }
 
 /** A JSON object of a response. */
@@ -50,6 +57,17 @@ export const plainMessage: ReadonlySet<string> = new Set([
   "audio",
   "images",
 ]);
+
+/** Members of messages with tool calls in strict responses: those the host demands back stay. */
+export function calledMembers({ demandsBack = [] }: AnswerRules): ReadonlySet<string> {
+  return demandsBack.length > 0 ? new Set([...plainMessage, ...demandsBack]) : plainMessage;
+}
+
+/** Members of a message in strict responses. */
+export function membersOf(message: Members, reader: AnswerReader): ReadonlySet<string> {
+  const { tool_calls: calls } = message;
+  return Array.isArray(calls) && calls.length > 0 ? reader.calledMembers : plainMessage;
+}
 
 const commonReasons: Readonly<Record<string, string>> = {
   stop: "stop",

@@ -11,10 +11,10 @@ export interface MessageRules {
   /** The provider accepts system messages as strings only. */
   systemText?: boolean;
   /**
-   * What happens to `reasoning_content` of earlier responses: a name sends it under that name, `tools` sends it only
-   * with the tool calls in progress, `none` never sends it. Default: it is sent unchanged.
+   * What happens to `reasoning_content` of earlier responses: a name sends it under that name, `calls` sends it only
+   * with tool calls, `none` never sends it. Default: it is sent unchanged.
    */
-  replay?: "reasoning" | "tools" | "none";
+  replay?: "reasoning" | "calls" | "none";
 }
 
 type Part = Record<string, unknown>;
@@ -76,16 +76,11 @@ function adaptAssistant(message: Part, rules: MessageRules, options: ConversionO
   return made;
 }
 
-function adaptReasoning(
-  message: Part,
-  { replay }: MessageRules,
-  isUnderWay: boolean,
-  options: ConversionOptions,
-): Part {
+function adaptReasoning(message: Part, { replay }: MessageRules, options: ConversionOptions): Part {
   if (replay === "none") return without(message, "reasoning_content", options);
   if (message.reasoning_content === undefined || replay === undefined) return message;
   const { reasoning_content: text, ...rest } = message;
-  if (replay === "tools") return isUnderWay ? message : rest;
+  if (replay === "calls") return Array.isArray(message.tool_calls) && message.tool_calls.length > 0 ? message : rest;
   return typeof text === "string" && rest[replay] === undefined ? { ...rest, [replay]: text } : rest;
 }
 
@@ -102,8 +97,7 @@ export function adaptMessages(
   rules: MessageRules,
   options: ConversionOptions,
 ): readonly unknown[] {
-  const lastUser = messages.findLastIndex((message) => isObject(message) && message.role === "user");
-  return mapChanged(messages, (message, index) => {
+  return mapChanged(messages, (message) => {
     if (!isObject(message)) return message;
     let made: Part = message;
     if (!rules.cacheControl) made = without(made, "cache_control", options);
@@ -113,7 +107,7 @@ export function adaptMessages(
     }
     if (made.role === "system" || made.role === "developer") return adaptSystem(made, rules);
     if (made.role !== "assistant") return made;
-    return adaptReasoning(adaptAssistant(made, rules, options), rules, index > lastUser, options);
+    return adaptReasoning(adaptAssistant(made, rules, options), rules, options);
   });
 }
 

@@ -19,7 +19,7 @@ import { requireStringsOrObjects } from "../shared/inputs.ts";
 import { type RerankMembers, rerankLikeCohere } from "../shared/rerank.ts";
 import { createAnswerCorrector, createAnswerReader } from "./answer.ts";
 import { type MediaOperation, type MediaRules, mediaOperation } from "./media.ts";
-import type { AnswerRules } from "./members.ts";
+import { type AnswerRules, calledMembers, plainMessage } from "./members.ts";
 import { realtimeOperation } from "./realtime.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
 import { createChunkCorrector, createChunkMapper } from "./stream.ts";
@@ -117,6 +117,11 @@ function hideReasoning(adapter: OperationAdapter<"chat">): void {
   adapter.chunkCorrector = (_request, options) => (hides(options) ? createReasoningRemover() : undefined);
 }
 
+function hasTools(request: object): boolean {
+  const tools: unknown = Reflect.get(request, "tools");
+  return Array.isArray(tools) && tools.length > 0;
+}
+
 /** A chat or text completion. */
 function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCompatibleRules) {
   const { pathPrefix = "", answers } = rules;
@@ -127,11 +132,14 @@ function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCom
   };
   if (!answers && rules.hidesReasoning && kind === "chat") hideReasoning(adapter);
   if (!answers) return adapter;
-  const reader = { ...answers, slug, kind };
+  const reader = { ...answers, slug, kind, calledMembers: calledMembers(answers) };
   const read = rules.rarelyChanged ? createAnswerCorrector(reader) : createAnswerReader(reader);
+  // whether calls will follow is not known while reasoning is streamed: it stays where the request has tools
+  const streamed = (request: object) => (hasTools(request) ? reader : { ...reader, calledMembers: plainMessage });
   adapter.fromUpstream = (body, _request, options) => read(body, options);
-  adapter.streamMapper = (_request, options) => createChunkMapper(reader, options);
-  if (rules.rarelyChanged) adapter.chunkCorrector = (_request, options) => createChunkCorrector(reader, options);
+  adapter.streamMapper = (request, options) => createChunkMapper(streamed(request), options);
+  if (rules.rarelyChanged)
+    adapter.chunkCorrector = (request, options) => createChunkCorrector(streamed(request), options);
   return adapter;
 }
 

@@ -34,6 +34,9 @@ export interface RequestRules extends MessageRules {
 /** Maps a request to the one that is sent; does not modify its argument. */
 type RequestMap = (request: object, options: ConversionOptions) => RequestBody;
 
+/** Whether a `thinking` object asks for none. */
+const isOff = (thinking: unknown): boolean => isObject(thinking) && thinking.type === "disabled";
+
 const always = ["model", "messages", "prompt", "input", "stream"];
 
 /** Whether dropping the field would change what the caller asked for. */
@@ -106,8 +109,8 @@ export function createRequestMap(
   const report = (member: string, request: RequestBody, { drop }: ConversionOptions): void => {
     const value = request[member];
     if (value === null || value === undefined) return;
-    // the effort level says the same in a form most providers support
-    if (member === "thinking" && typeof request.reasoning_effort === "string") return;
+    // the effort level says the same in a form most providers support, and most models do not think by themselves
+    if (member === "thinking" && (typeof request.reasoning_effort === "string" || isOff(value))) return;
     if (changesAnswer(member, value, request)) refuse(provider, member);
     drop(member);
   };

@@ -90,7 +90,7 @@ class ChoiceCorrector {
   }
 
   #correctDelta(delta: Members, index: number): Members {
-    if (this.#options.strict) return pick(delta, plainMessage);
+    if (this.#options.strict) return pick(delta, this.#reader.calledMembers);
     let blocks = this.#blocks.get(index);
     if (blocks === undefined) {
       blocks = new StreamedBlocks();

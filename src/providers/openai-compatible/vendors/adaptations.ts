@@ -11,6 +11,7 @@ export function addThinking(body: RequestBody): void {
   const { reasoning_effort: effort, thinking } = body;
   if (typeof effort !== "string" || isObject(thinking)) return;
   body.thinking = { type: effort === "none" ? "disabled" : "enabled" };
+  if (effort === "none") delete body.reasoning_effort;
 }
 
 /** As `addThinking`, for providers without `reasoning_effort` (https://docs.z.ai/guides/capabilities/thinking-mode). */

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import type { FactTable } from "../../core/model-facts.ts";
 import type { ModelNaming, Provider } from "../../core/types.ts";
 import { type OpenaiCompatibleRules, openaiCompatible } from "../mod.ts";
 
@@ -10,6 +11,8 @@ export interface CompatDeclaration extends OpenaiCompatibleRules {
   baseUrl: string | ((settings: object, facts: { path: string }) => string);
   /** How its models are named. Default: a model has exactly one name. */
   models?: ModelNaming<object>;
+  /** What its models take. */
+  facts?: FactTable;
   /** Default: the credential as a bearer token; no header when the caller has no credential. */
   authenticate?: (credential: string | undefined) => Record<string, string>;
 }

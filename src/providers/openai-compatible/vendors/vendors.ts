@@ -1,4 +1,5 @@
 import type { Provider } from "../../core/types.ts";
+import { deepseekFacts } from "../facts/deepseek.ts";
 import { textOperations } from "../mod.ts";
 import { addThinking, checkMinimax, leaveOutForGrok, replaceEffort, toQwenThinking } from "./adaptations.ts";
 import { type CompatDeclaration, declareCompatible, oldTokenLimit } from "./declare.ts";
@@ -52,14 +53,15 @@ const declarations: readonly CompatDeclaration[] = [
     pathPrefix: "/v1",
     operations: ["chat", "models"],
     model: "deepseek-chat",
+    facts: deepseekFacts,
     chat: {
       rename: oldTokenLimit,
       bounds: { top_logprobs: [0, 20] },
       thinking: true,
-      replay: "tools",
+      replay: "calls",
       adapt: addThinking,
     },
-    answers: { finishReasons: { insufficient_system_resource: "stop" } },
+    answers: { finishReasons: { insufficient_system_resource: "stop" }, demandsBack: ["reasoning_content"] },
   },
   /** https://docs.x.ai/docs/api-reference#chat-completions */
   {
