@@ -12,6 +12,15 @@ interface VerifyOptions {
   mac: Mac;
   /** A row recorded elsewhere: the chain must contain it, with this MAC. */
   head?: AuditHead | undefined;
+  /** Whether an organisation has users: how they came is in its log. */
+  hasUsers(organisationId: string): Promise<boolean>;
+}
+
+/** Why a log without any row is not whole; undefined if it may be. */
+async function findEmptyBreak(organisationId: string, { hasUsers }: Pick<VerifyOptions, "hasUsers">) {
+  return (await hasUsers(organisationId))
+    ? "it has no row, and the organisation has users: rows were removed"
+    : undefined;
 }
 
 /** Whether a row contradicts the recorded one. */
@@ -26,7 +35,7 @@ function findHeadBreak(row: AuditHead, head: AuditHead | undefined): string | un
 export async function verifyChain(
   { walk }: Pick<AuditStore, "walk">,
   organisationId: string,
-  { mac, head }: VerifyOptions,
+  { mac, head, hasUsers }: VerifyOptions,
 ): Promise<string | undefined> {
   let previous: AuditHead = { seq: 0, mac: "" };
   for (let after = beforeAll; ; after = previous.seq) {
@@ -39,6 +48,7 @@ export async function verifyChain(
     }
     if (rows.length === 0) break;
   }
+  if (previous.seq === 0 && !head) return findEmptyBreak(organisationId, { hasUsers });
   if (!head || head.seq <= previous.seq) return undefined;
   return `row ${previous.seq + 1} is missing: row ${head.seq} was written, the log ends before it`;
 }
@@ -63,7 +73,7 @@ export interface VerifiedPart {
 export async function verifyPart(
   { walk }: Pick<AuditStore, "walk">,
   organisationId: string,
-  { mac, after }: { mac: Mac; after: AuditHead },
+  { mac, after, hasUsers }: Pick<VerifyOptions, "mac" | "hasUsers"> & { after: AuditHead },
 ): Promise<VerifiedPart> {
   const rows = await walk(organisationId, after.seq === 0 ? beforeAll : after.seq, pageRows);
   let last = after;
@@ -72,7 +82,9 @@ export async function verifyPart(
     if (problem !== undefined || !row) return { problem, checked, last, hasMore: false };
     last = { seq: row.seq, mac: row.mac };
   }
-  return { problem: undefined, checked: rows.length, last, hasMore: rows.length === pageRows };
+  const isEmpty = rows.length === 0 && after.seq === 0;
+  const problem = isEmpty ? await findEmptyBreak(organisationId, { hasUsers }) : undefined;
+  return { problem, checked: rows.length, last, hasMore: rows.length === pageRows };
 }
 
 /** A broken log. */
@@ -82,13 +94,18 @@ export interface BrokenLog {
   problem: string;
 }
 
-/** The first broken row of every organisation's audit log. */
+/**
+ * The first broken row of every organisation's audit log.
+ *
+ * @param known Ids of the organisations that there are; those of the rows are verified too.
+ */
 export async function verifyLogs(
   audit: Pick<AuditStore, "walk" | "organisations">,
-  options: Pick<VerifyOptions, "mac">,
+  known: readonly string[],
+  options: Pick<VerifyOptions, "mac" | "hasUsers">,
 ): Promise<BrokenLog[]> {
   const broken: BrokenLog[] = [];
-  for (const organisationId of await audit.organisations()) {
+  for (const organisationId of new Set([...(await audit.organisations()), ...known])) {
     const problem =
       organisationId === undefined
         ? "a row names an impossible organisation"

@@ -93,6 +93,8 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const resolver = createSecretResolver({ outbound, guard, clock });
   const { revokeFamiliesOfKey: endSignIns } = createOauthStore(database);
   const keepKeys = createKeyCleanup({ stores, endSignIns, write: database.write, now });
+  const hasUsers = async (organisationId: string) =>
+    (await stores.users.count({ organisationId, workspaceId: null })) > 0;
   const refusals = createRefusals(clock);
   const writeRefusals = createRefusalWriter(refusals, committer);
   const cleanUp = async () => {
@@ -114,7 +116,8 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     mcpServers,
     mcpSync,
     refusals,
-    verifyAudit: (organisationId, after) => verifyPart(stores.audit, organisationId, { mac: options.auditMac, after }),
+    verifyAudit: (organisationId, after) =>
+      verifyPart(stores.audit, organisationId, { mac: options.auditMac, after, hasUsers }),
     writeRefusals,
     cleanUp,
   };

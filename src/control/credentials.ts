@@ -3,6 +3,7 @@ import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { ReplacementBound } from "../lib/replacement-bound.ts";
+import { looksRandom, withoutScheme } from "../lib/secret-values.ts";
 import { configurationPrefix, fromPaths, toPaths } from "./integration-fields.ts";
 import type { StoredProvider, StoredReference, UsableIntegration } from "./provider-library.ts";
 import { openAuthSecrets } from "./secret-managers/open.ts";
@@ -140,7 +141,10 @@ function assemble(stored: Opened, secrets: ReadonlyMap<string, unknown>): Manage
     customHost: typeof host === "string" && host !== "" ? host : undefined,
     customHeaders: toHeaders(headers),
     modelHeaders,
-    secrets: [...secrets.values()].flatMap(stringsIn),
+    // who repeats a header may leave out its scheme, and older ones were stored in clear
+    secrets: [...secrets.values(), ...Object.values(toHeaders(headers)).filter(looksRandom)]
+      .flatMap(stringsIn)
+      .flatMap((text) => [...new Set([text, withoutScheme(text)])]),
   };
 }
 

@@ -6,7 +6,7 @@ import type { Committer } from "./commit.ts";
 const rowsPerMinute = 60;
 /** Beyond these, refusals of one kind that do: a flood of one kind hides no other kind. */
 const rowsPerKind = 3;
-/** Most kinds of refusals that are told apart in a minute of one key. */
+/** Most kinds of refusals that a minute of one key distinguishes. */
 const maxKinds = 500;
 /** Most kinds that a summary lists, the rarest first. */
 const maxListed = 100;

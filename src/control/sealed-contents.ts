@@ -6,6 +6,7 @@ import { parseExact } from "../lib/exact-numbers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { toSnake } from "../lib/member-names.ts";
 import { kindOfMember, plainName } from "../lib/secret-names.ts";
+import { maskPath } from "../lib/secret-values.ts";
 import type { SecretPlace, Vault } from "./vault.ts";
 
 /** Kinds of record whose content has embedded secrets; also the kind of the sealed secrets. */
@@ -65,9 +66,11 @@ function isCarrier(path: readonly string[], rules: ContentRules): boolean {
   return headersName.test(plainName(name)) || isSecretMember(name, rules);
 }
 
-/** An address without its possibly secret parts: user, query and fragment. */
+/** An address without its possibly secret parts: user, query, fragment, and segments of the path that look random. */
 function maskUrl(url: string): string | undefined {
-  const shown = url.replace(/^([a-z]+:\/\/)[^/?#]*@/i, "$1*****@").replace(/[?#].*$/s, "?*****");
+  const shown = maskPath(url)
+    .replace(/^([a-z]+:\/\/)[^/?#]*@/i, "$1*****@")
+    .replace(/[?#].*$/s, "?*****");
   return shown === url ? undefined : shown;
 }
 

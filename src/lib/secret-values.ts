@@ -33,3 +33,23 @@ export function createValueMask(values: readonly string[], show: (value: string)
 export function withoutScheme(value: string): string {
   return value.replace(/^(?:bearer|basic|token|key|digest|apikey)\s+/i, "");
 }
+
+/** Shortest value, without separators, that is taken for a random one; longer ones of any letters are. */
+const randomLength = { mixed: 16, any: 40 };
+
+/** Whether a value looks as if it were drawn at random, as keys and ids are: digits and letters, or cases, change often. */
+export function looksRandom(value: string): boolean {
+  const plain = value.replace(/[-_.~:=+/]/g, "");
+  if (plain.length < randomLength.mixed || /[^0-9A-Za-z]/.test(plain)) return false;
+  const digits = plain.match(/[0-9]+/g)?.length ?? 0;
+  const cases = plain.match(/[a-z][A-Z]/g)?.length ?? 0;
+  return digits >= 3 || cases >= 4 || plain.length >= randomLength.any;
+}
+
+/** An address whose segments that look random are masked: the paths of webhooks and of hosted servers are credentials. */
+export function maskPath(url: string): string {
+  const [, origin = "", path = "", rest = ""] = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)([^?#]*)(.*)$/is.exec(url) ?? [];
+  if (origin === "") return url;
+  const shown = path.split("/").map((segment) => (looksRandom(segment) ? "*****" : segment));
+  return origin + shown.join("/") + rest;
+}

@@ -204,12 +204,16 @@ function verifyAudit(organisation: string | undefined, headText: string | undefi
   const head = readHead(headText);
   if (head && organisation === undefined) throw new UsageError("Cannot use --head without --organisation");
   return withDatabase(async ({ database, installation }) => {
-    const { audit, organisations } = createControlStores(database);
+    const { audit, organisations, users } = createControlStores(database);
     const mac = nodeMac(installation.keys.audit);
-    if (organisation === undefined) return toAuditOutcome(await verifyLogs(audit, { mac }));
+    const hasUsers = async (id: string) => (await users.count({ organisationId: id, workspaceId: null })) > 0;
+    if (organisation === undefined) {
+      const known = (await organisations.listAll()).map(({ id }) => id);
+      return toAuditOutcome(await verifyLogs(audit, known, { mac, hasUsers }));
+    }
     const isKnown = (await organisations.get(organisation)) ?? (await audit.organisations()).includes(organisation);
     if (!isKnown) throw new Error(`Cannot find organisation ${toPrintable(organisation)}`);
-    const problem = await verifyChain(audit, organisation, { mac, head });
+    const problem = await verifyChain(audit, organisation, { mac, head, hasUsers });
     return toAuditOutcome(problem === undefined ? [] : [{ organisationId: organisation, problem }]);
   });
 }

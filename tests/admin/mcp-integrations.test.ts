@@ -200,3 +200,27 @@ test("one that servers use cannot be deleted", async () => {
   const { rows } = await database.read(`SELECT 1 FROM secrets WHERE record_id = '${id}'`);
   assert.equal(rows.length, 0);
 });
+
+test("readers do not see the parts of an address that are its credential, and may send back what they saw", async () => {
+  const planted = "NmY3ZGE5Zi0xYjJjLTRkM2UtYjRhNS";
+  const url = `https://hosted.example.com/api/mcp/s/${planted}/mcp`;
+  const { slug } = await create({ url, slug: "hosted" });
+  const shown = await read(slug);
+  assert.equal(shown.url, "https://hosted.example.com/api/mcp/s/*****/mcp");
+  const { data } = await done(call<{ data: Row[] }>(gateway, "GET /mcp-integrations?search=hosted", { key }));
+  assert.ok(!JSON.stringify(data).includes(planted));
+  assert.equal(await update(slug, { name: "Renamed", url: shown.url }), fine);
+  const database = await gateway.openFile();
+  const { rows } = await database.read("SELECT url FROM mcp_integrations WHERE slug = 'hosted'");
+  assert.equal(rows[0]?.url, url);
+  const audited = await database.read("SELECT request_body FROM audit_logs WHERE resource_type = 'mcp_integrations'");
+  assert.ok(!JSON.stringify(audited.rows).includes(planted));
+  assert.equal(await update(slug, { url: "https://hosted.example.com/s/*****/other" }), "400 AB01 url");
+});
+
+test("a header of an integration whose value looks random is a credential under any name", async () => {
+  const value = "q8Zr3Lw7Xn2Vt5Kd9Mb4";
+  const { slug } = await create({ configurations: { custom_headers: { "x-thing": value, "x-team": "blue" } } });
+  const { configurations } = await read(slug);
+  assert.deepEqual(configurations.custom_headers, { "x-team": "blue", "masked_x-thing": "q8*****Mb4" });
+});

@@ -33,7 +33,7 @@ async function rowsOf(userId: string): Promise<AuditRow[]> {
   return rows as unknown as AuditRow[];
 }
 
-test("after many harmless refusals, one of another route or status has a row of its own", async () => {
+test("after many harmless refusals, one of another route or status has a separate row", async () => {
   for (let count = 0; count < 70; count++) {
     await call(gateway, `DELETE /configs/none-${count}`, { key: weak.key });
   }

@@ -175,6 +175,21 @@ test("credentials of a guardrail's checks are encrypted, shown masked, and stay 
   assert.equal(await change([webhook("https://elsewhere.example.com/", "Bearer another-0123456")]), ok);
 });
 
+test("segments of a webhook's path that look random are encrypted, shown masked, and left out of audit rows", async () => {
+  const planted = "k3Jx9Qm2Zt7Lp4Wv8Yb1Rc6N";
+  const url = `https://hooks.example.com/services/${planted}/check`;
+  const checks = [{ id: "default.webhook", parameters: { webhookURL: url } }];
+  const { id } = await done<{ id: string }>(call(gateway, "POST /guardrails", { key, body: { name: "P", checks } }));
+  const read = async () => JSON.stringify(await done(call(gateway, `GET /guardrails/${id}`, { key })));
+  const shown = await read();
+  assert.match(shown, /https:\/\/hooks\.example\.com\/services\/\*{5}\/check/);
+  assert.ok(!bytes().includes(planted));
+  // the mask that was read stands for the address
+  const { checks: masked } = JSON.parse(shown);
+  assert.equal(await problem(gateway, `PUT /guardrails/${id}`, { key, body: { name: "Q", checks: masked } }), ok);
+  assert.ok(!bytes().includes(planted));
+});
+
 test("deleting a config or a guardrail deletes its encrypted secrets", async () => {
   const database = await openDatabase({ url: `file:${file}` });
   const count = async () =>

@@ -53,9 +53,13 @@ async function createLogs(rows: number): Promise<{ database: Database; audit: Au
   return { database, audit };
 }
 
+const hasUsers = async () => false;
+
 /** What is found in every log there is. */
 async function verifyAll(audit: AuditStore): Promise<string[]> {
-  return (await verifyLogs(audit, { mac })).map(({ organisationId, problem }) => `${organisationId}: ${problem}`);
+  return (await verifyLogs(audit, [], { mac, hasUsers })).map(
+    ({ organisationId, problem }) => `${organisationId}: ${problem}`,
+  );
 }
 
 test("triggers refuse to change or remove audit rows", async () => {
@@ -209,7 +213,7 @@ test("verifyLogs() finds a row that was moved to another organisation, or to non
 test("verifyChain() finds a chain made under another key", async () => {
   const { audit } = await createLogs(2);
   const other = nodeMac(new Uint8Array(32).fill(6));
-  assert.equal(await verifyChain(audit, "organisation-a", { mac: other }), "row 1 was changed");
+  assert.equal(await verifyChain(audit, "organisation-a", { mac: other, hasUsers }), "row 1 was changed");
 });
 
 test("verifyChain() finds a broken row behind the first page", async () => {
@@ -221,7 +225,7 @@ test("verifyChain() finds a broken row behind the first page", async () => {
 test("a cut-off end is found with a recorded head, and only with that", async () => {
   const { database, audit } = await createLogs(4);
   const head = await audit.head("organisation-a");
-  const check = (given = head) => verifyChain(audit, "organisation-a", { mac, head: given });
+  const check = (given = head) => verifyChain(audit, "organisation-a", { mac, head: given, hasUsers });
   assert.equal(await check(), undefined);
   assert.equal(await check({ ...head, mac: "x".repeat(43) }), "row 4 does not have the given MAC");
   await database.write(["DELETE FROM audit_logs WHERE seq > 2"]);
@@ -258,4 +262,18 @@ test("createHeadLog() logs the newest row of each organisation, once", async () 
   await tell();
   assert.equal(lines.length, 3);
   assert.equal(lines[2], `audit head organisation-b 3 ${(await audit.head("organisation-b")).mac}`);
+});
+
+test("verifyLogs() finds a log that was emptied, of an organisation with users", async () => {
+  const database = await openDatabase({ url: ":memory:" });
+  await migrate(database);
+  const audit = createAuditStore(database);
+  const verify = (known: string[]) =>
+    verifyLogs(audit, known, { mac, hasUsers: async (id) => id === "organisation-with-users" });
+  assert.deepEqual(await verify(["organisation-without-users"]), []);
+  assert.deepEqual(
+    (await verify(["organisation-with-users"])).map(({ organisationId, problem }) => [organisationId, problem]),
+    [["organisation-with-users", "it has no row, and the organisation has users: rows were removed"]],
+  );
+  await database.close();
 });

@@ -1,6 +1,7 @@
 import { isObject, parseJson } from "../../lib/json.ts";
 import { toSnake } from "../../lib/member-names.ts";
 import { kindOfMember, plainName } from "../../lib/secret-names.ts";
+import { maskPath } from "../../lib/secret-values.ts";
 import { isPolicyKey } from "../../schemas/policies.ts";
 
 /** Fields of the control plane that are secret, besides those that are secret everywhere. */
@@ -43,9 +44,9 @@ function hideInText(text: string, nesting: number, settings: ReadonlySet<string>
   return nesting === maxNesting ? hidden : JSON.stringify(hide(value, nesting + 1, settings));
 }
 
-/** An address without its user, query and fragment. */
+/** An address without its user, query and fragment, and without segments of its path that look random. */
 function hideInAddress(text: string): string {
-  const plain = text.replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, `$1${hidden}@`);
+  const plain = maskPath(text).replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, `$1${hidden}@`);
   const end = plain.search(/[?#]/);
   return end < 0 ? plain : `${plain.slice(0, end)}?${hidden}`;
 }

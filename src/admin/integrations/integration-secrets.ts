@@ -18,6 +18,7 @@ import { isHeaderName, isHeaderValue } from "../../lib/headers.ts";
 import { firstPlainIssue } from "../../lib/issues.ts";
 import { isObject } from "../../lib/json.ts";
 import { isSecretHeader } from "../../lib/secret-names.ts";
+import { looksRandom } from "../../lib/secret-values.ts";
 import {
   type ConfigurationMember,
   commonMembers,
@@ -115,6 +116,7 @@ function isCredentialHeader(name: string, value: string, services: Pick<Services
     credentialName.test(name) ||
     isSecretHeader(name.toLowerCase()) ||
     /^(?:basic|bearer|digest|token)\s/i.test(value) ||
+    looksRandom(value) ||
     services.redactor.text(value) !== value
   );
 }

@@ -7,6 +7,7 @@ import type { Tenant } from "../../db/tenant-store.ts";
 import { requireScopes } from "../../endpoint/role.ts";
 import { AddressRefusedError } from "../../lib/address.ts";
 import { isObject } from "../../lib/json.ts";
+import { maskPath } from "../../lib/secret-values.ts";
 import type { CreateMcpIntegration, UpdateMcpIntegration } from "../../schemas/mcp.ts";
 import { mcpIntegrationForm } from "../../schemas/mcp-integration-members.ts";
 import type { AdminCall } from "../core/endpoint.ts";
@@ -86,6 +87,7 @@ function checkUrl(url: string, { context: { services } }: AdminCall<unknown>): v
     if (!(error instanceof AddressRefusedError)) throw error;
     refuseField("url", error.reason);
   }
+  if (url.includes("*****")) refuseField("url", "is masked: send the whole address, or leave the field out");
   const names = [...new URL(url).searchParams.keys()];
   const holdsSecret =
     services.redactor.text(url) !== url ||
@@ -180,6 +182,11 @@ export async function createMcpIntegrationRows(
   return { id, statements: [stores.mcpIntegrations.insert(tenantOf(tenant), row), ...sealed] };
 }
 
+/** Whether a body changes the address of an integration: the mask that readers see changes nothing. */
+export function isNewUrl(url: string | undefined, row: Pick<McpIntegrationRow, "url">): url is string {
+  return url !== undefined && url !== row.url && url !== maskPath(row.url);
+}
+
 /** Statements that change an MCP integration. */
 export async function updateMcpIntegrationRows(
   call: AdminCall<UpdateMcpIntegration>,
@@ -192,7 +199,8 @@ export async function updateMcpIntegrationRows(
   const credentials = changeCredentials(row, { configurations: body.configurations }, toRules(call));
   refuseProtocolHeaders(credentials);
   const parked = changesIdentity(row, credentials, mappings) ? await changeIdentity(call, row, credentials) : [];
-  const { url = row.url, transport = row.transport } = body;
+  const { transport = row.transport } = body;
+  const url = isNewUrl(body.url, row) ? body.url : row.url;
   const openapi = transport === "openapi" ? (body.openapi ?? row.openapi) : (body.openapi ?? null);
   checkDocument({ transport, url, openapi });
   const isMoved = url !== row.url;
@@ -204,7 +212,7 @@ export async function updateMcpIntegrationRows(
   const changes = {
     name: body.name,
     description: body.description,
-    url: body.url,
+    url,
     transport: body.transport,
     authType: body.auth_type,
     openapi: openapi === row.openapi ? undefined : openapi,

@@ -4,6 +4,7 @@ import { requireScopes } from "../../endpoint/role.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { ConflictError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
+import { maskPath } from "../../lib/secret-values.ts";
 import { CreateMcpIntegration, UpdateMcpIntegration } from "../../schemas/mcp.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import { createSlug, forbid, readChoice, readPage, readSearch, readTenant, toIso } from "../core/request.ts";
@@ -12,6 +13,7 @@ import { showConfigurations } from "../integrations/integration-secrets.ts";
 import {
   createMcpIntegrationRows,
   findMcpIntegration,
+  isNewUrl,
   mcpScopeOf,
   organisationOf,
   removeMcpIntegrationRows,
@@ -31,7 +33,8 @@ function toRecord(row: McpIntegrationRow) {
     description: row.description,
     owner_id: row.ownerId,
     status: row.status,
-    url: row.url,
+    // the address of a hosted server may be its credential
+    url: maskPath(row.url),
     auth_type: row.authType,
     transport: row.transport,
     global_workspace_access: row.globalWorkspaceAccess === null ? null : { enabled: enabled === true },
@@ -118,7 +121,7 @@ async function updateMcpIntegration(call: AdminCall<UpdateMcpIntegration>) {
   const { body, context } = call;
   const row = await findMcpIntegration(call, "update");
   const statements = await updateMcpIntegrationRows(call, row);
-  const isMoved = (body.url !== undefined && body.url !== row.url) || body.openapi !== undefined;
+  const isMoved = isNewUrl(body.url, row) || body.openapi !== undefined;
   const applied = () => (isMoved ? syncFirst(row.id, context) : undefined);
   return { answer: {}, recordId: row.id, statements, applied };
 }

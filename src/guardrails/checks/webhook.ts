@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
+import { maskPath } from "../../lib/secret-values.ts";
 import {
   ForwardHeaders,
   findSecretProblem,
@@ -25,7 +26,7 @@ type Webhook = v.InferOutput<typeof Webhook>;
 
 /** An address as results show it: its query may hold a secret. */
 function toShown(url: string): string {
-  return url.replace(/\?.*$/s, "");
+  return maskPath(url).replace(/\?.*$/s, "");
 }
 
 /** Data of every result of this check. */

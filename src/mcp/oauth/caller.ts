@@ -107,7 +107,7 @@ export async function authenticateToken(context: RequestContext): Promise<Caller
   try {
     return await authenticateExternal(context, token);
   } catch (error) {
-    // it may be the organisation's: the caller is told that it cannot be checked
+    // it may be the organisation's: the answer says that it cannot be checked
     if (accepted === undefined && isRefusedToken(error)) return undefined;
     throw error;
   }
