@@ -10,7 +10,13 @@ export function createOwnGuardrails(
   { outbound, clock, services }: Pick<Services, "outbound" | "clock"> & { services(): Services },
 ): Guardrails {
   return createGuardrails(
-    createChecks({ outbound, clock, model: options.guardrailModel ?? {}, ...createPartnerTools(services) }),
+    createChecks({
+      outbound,
+      clock,
+      model: options.guardrailModel ?? {},
+      isOwnCredential: (credential) => services().oauth.isOwnCredential(credential),
+      ...createPartnerTools(services),
+    }),
     warnOf(options),
   );
 }

@@ -280,6 +280,8 @@ export interface CheckTools {
   readonly clock: Clock;
   /** The model that checks ask unless they name one: the slug of a stored provider, and its model. */
   readonly model?: { readonly provider?: string | undefined; readonly model?: string | undefined };
+  /** Whether a credential opens this gateway, or was issued for its organisation: it is sent nowhere. Absent: none does. */
+  isOwnCredential?(credential: string): Promise<boolean>;
   /** Credentials in an integration, by the names partners have for them; undefined where there is no such integration. */
   findCredentials?(query: CredentialQuery): Promise<Readonly<Record<string, string>> | undefined>;
   /** Headers that sign a request with the identity that credentials describe. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { exportJWK, generateKeyPair, type JWK, SignJWT } from "jose";
+import { mcpIntegrationForm } from "../../src/schemas/mcp-integration-members.ts";
 import { call, done, refusal } from "../support/control.ts";
 import { adminKey, readJson, workspaceKey } from "../support/gateway.ts";
 import { type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
@@ -251,3 +252,70 @@ test("a key of a service cannot choose the account that a user's calls go to", a
   assert.equal(await refusal(call(stack, route, { key: workspaceKey, body })), "403 AB03");
   await done(call(stack, route, { body }));
 });
+
+test("a guardrail that introspects tokens gets none that opens the gateway", async () => {
+  const check = { "default.jwt": { introspectEndpoint: `${upstream.url}/introspect` }, deny: true };
+  const config = JSON.stringify({ provider: "echo", input_guardrails: [check] });
+  const ask = (authorization: string, headers: Record<string, string> = {}) => {
+    const init = {
+      method: "POST",
+      headers: { "content-type": "application/json", authorization, "x-gateway-config": config, ...headers },
+      body: JSON.stringify({ model: "echo-1", messages: [{ role: "user", content: "Hello" }] }),
+    };
+    return stack.gateway.fetch(new Request("http://gateway.test/v1/chat/completions", init));
+  };
+  const token = await ofOrganisation({ scope: "completions.write" });
+  assert.deepEqual(await sentBy(() => ask(`Bearer ${token}`)), { status: 446, sent: [] });
+  const beside = { "x-gateway-api-key": workspaceKey };
+  for (const own of [adminKey, token, await ofOrganisation({ aud: "elsewhere" })]) {
+    assert.deepEqual(await sentBy(() => ask(`Bearer ${own}`, beside)), { status: 446, sent: [] });
+  }
+  // what others issued is what the check is for
+  assert.deepEqual(await sentBy(() => ask("Bearer opaque-of-others", beside)), {
+    status: 200,
+    sent: ["opaque-of-others"],
+  });
+});
+
+/** A value that a setting takes; several settings take one of them. */
+const values: readonly unknown[] = [
+  "a",
+  "https://other.example.com/x",
+  1,
+  { keys: [] },
+  ["RS256"],
+  ["a"],
+  { a: "b" },
+  { a: { values: ["b"] } },
+];
+
+for (const [path, { address }] of Object.entries(mcpIntegrationForm.members)) {
+  const isIdentity = path.startsWith("jwt_validation.");
+  if (!isIdentity && address === undefined) continue;
+  test(`a workspace key cannot set ${path} ${isIdentity ? "at all" : "without the secrets that go there"}`, async () => {
+    const [group = "", member = ""] = path.split(".");
+    const slug = `walked-${++count}`;
+    const body = {
+      name: slug,
+      slug,
+      url: `${upstream.url}/mcp`,
+      transport: "http",
+      auth_type: "none",
+      ...(!isIdentity && { configurations: { [group]: { client_id: "me", client_secret: "a-fake-secret-000" } } }),
+    };
+    await done(call(stack, "POST /mcp-integrations", { key: workspaceKey, body }));
+    const outcomes = await Promise.all(
+      values.map((value) => {
+        const change = { configurations: { [group]: { [member]: value } } };
+        return refusal(call(stack, `PUT /mcp-integrations/${slug}`, { key: workspaceKey, body: change }));
+      }),
+    );
+    // values that the setting does not take are refused as such
+    const wanted = isIdentity ? "403 AB03" : "400 AB01";
+    assert.ok(outcomes.includes(wanted), outcomes.join(", "));
+    assert.ok(
+      outcomes.every((outcome) => outcome === wanted || outcome === "400 AB01"),
+      outcomes.join(", "),
+    );
+  });
+}

@@ -254,6 +254,10 @@ function createIntrospector(tools: CheckTools): Validate {
     const name = await sha256Hex(JSON.stringify([tenant, token, url, type]));
     const kept = known.get(name);
     if (kept && clock.monotonic() - kept.askedAt < maxAge * 1_000) return { claims: kept.claims, header };
+    // whoever writes a guardrail would get what opens the gateway
+    if (await tools.isOwnCredential?.(token)) {
+      throw new TokenProblem("The token is a credential of the gateway, which no service gets: check it with its keys");
+    }
     const askedAt = clock.monotonic();
     const { claims, length } = await ask(token, url ?? "", type);
     if (!isActive(claims)) {

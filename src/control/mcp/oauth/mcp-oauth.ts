@@ -38,6 +38,8 @@ export interface McpOauth {
   readonly keySets: KeySets;
   /** Tokens of identity providers that integrations name. */
   readonly externalTokens: ExternalTokens;
+  /** Whether a credential opens this gateway, or was issued for its organisation: it is sent nowhere. */
+  isOwnCredential(credential: string): Promise<boolean>;
   /** The organisation of an installation that has exactly one; asked again after a while. */
   onlyOrganisation(): Promise<string | undefined>;
   /** Calls authorization servers that data names. */
@@ -122,6 +124,8 @@ export async function createMcpOauth(parts: McpOauthParts): Promise<McpOauth> {
   const sealKey = await deriveKey(stateKey, "oauth-states");
   const fetch = createGuardedFetch(parts);
   const upstream = createUpstreamOauth({ ...parts, fetch });
+  const isOwnCredential = async (credential: string) =>
+    isRefreshTokenForm(credential) || (await keys.isSigner(credential)) || parts.isOwnCredential(credential);
   const limits = createOauthLimits(clock);
   const only = createOnlyOrganisation(control.stores.organisations, clock);
   return {
@@ -137,13 +141,8 @@ export async function createMcpOauth(parts: McpOauthParts): Promise<McpOauth> {
     refreshTokens: createRefreshTokens({ store, revocations, key: refreshKey, now }),
     limits,
     fetch,
-    externalTokens: createExternalTokens({
-      keySets,
-      fetch,
-      clock,
-      isOwnCredential: async (credential) =>
-        isRefreshTokenForm(credential) || (await keys.isSigner(credential)) || parts.isOwnCredential(credential),
-    }),
+    isOwnCredential,
+    externalTokens: createExternalTokens({ keySets, fetch, clock, isOwnCredential }),
     onlyOrganisation: async () => (await only())?.id,
     async write(statements) {
       await database.write(statements);
