@@ -95,7 +95,7 @@ async function runCase(one: ParserCase, count: number, seed: number) {
     worst,
     longestPiece,
     addedBytes,
-    mostBytes: one.maxBytes,
+    mostBytes: one.maxBytes + (one.madeBytes ?? 0),
     faults: faults.slice(0, 5),
   };
 }

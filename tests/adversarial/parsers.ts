@@ -13,6 +13,7 @@ import { GatewayError } from "../../src/errors.ts";
 import { readKeys } from "../../src/guardrails/jwt-keys.ts";
 import { readExportRequest } from "../../src/inference/ingest/otlp-protobuf.ts";
 import { AddressRefusedError, createAddressGuard } from "../../src/lib/address.ts";
+import { audioSeconds } from "../../src/lib/audio-duration.ts";
 import { AwsEventBlocks, DamagedMessageError } from "../../src/lib/aws-events.ts";
 import { toBase64Url } from "../../src/lib/base64.ts";
 import { BodyError, inflate } from "../../src/lib/body.ts";
@@ -36,7 +37,7 @@ import { readAnswerMessage } from "../../src/mcp/answer.ts";
 import { readMessage } from "../../src/mcp/message.ts";
 import { readStreamEvents } from "../../src/mcp/sse-fields.ts";
 import { readPromptTemplate, renderPrompt } from "../../src/prompts/prompt.ts";
-import { createRenderBudget } from "../../src/prompts/render.ts";
+import { createRenderBudget, maxRenderedLength } from "../../src/prompts/render.ts";
 import { ClientMetadata } from "../../src/schemas/oauth.ts";
 import { mcpServer } from "../mcp/support.ts";
 import { message as awsMessage } from "../support/aws-message.ts";
@@ -45,6 +46,8 @@ import type { Grammar } from "./mutations.ts";
 /** A parser of bytes from others. */
 export interface ParserCase extends Grammar {
   readonly name: string;
+  /** Bytes that it may make of an input of any size. */
+  readonly madeBytes?: number;
   /** Reads an input; the budget that counted, where the parser takes one. */
   parse(input: Uint8Array): Promise<Budget | undefined>;
   /** Errors by which it refuses input. */
@@ -225,6 +228,27 @@ const awsSeeds = [
   awsMessage({ ":message-type": "exception", ":exception-type": "throttlingException" }, '{"message":"slow"}'),
 ].map((bytes) => Uint8Array.from(bytes));
 
+const zeros = (count: number) => new Array<number>(count).fill(0);
+const letters = (text: string) => [...bytesOf(text)];
+/** The header of a frame of MP3 with 128 kbit/s. */
+const audioFrame = Uint8Array.from([0xff, 0xfb, 0x90, 0x00]);
+const audioSeeds = [
+  [
+    ...letters("RIFF"),
+    ...zeros(4),
+    ...letters("WAVEfmt "),
+    16,
+    ...zeros(11),
+    1,
+    ...zeros(7),
+    ...letters("data"),
+    ...zeros(9),
+  ],
+  [...letters("fLaC"), ...zeros(14), 10, 196, 66, 240, 0, 0, 1, 0],
+  [...letters("OggS"), ...zeros(22), 1, 19, ...letters("OpusHead"), ...zeros(12), ...letters("OggS"), ...zeros(24)],
+  [...letters("ID3"), ...zeros(7), ...audioFrame, ...zeros(32), ...letters("Xing"), 0, 0, 0, 1, 0, 0, 1, 0],
+].map((bytes) => Uint8Array.from(bytes));
+
 /** Frames of a server: a text, a fragmented message, a ping, and a close. */
 const frameSeeds = [
   [0x81, 2, 0x48, 0x69],
@@ -371,6 +395,7 @@ export const parserCases: readonly ParserCase[] = [
   },
   {
     name: "templates",
+    madeBytes: maxRenderedLength,
     seeds: all(prompt, "{{#a}}{{#l}}{{b}}{{/l}}{{/a}}", "Hello {{b}}, {{d.e}}!"),
     tokens: all(
       "{{#a}}",
@@ -505,6 +530,17 @@ export const parserCases: readonly ParserCase[] = [
     refusals: [DamagedMessageError, EventTooLongError],
   },
   {
+    name: "audio files",
+    seeds: audioSeeds,
+    tokens: [...all("RIFF", "WAVE", "fmt ", "data", "OggS", "OpusHead", "ID3", "Xing", "fLaC"), audioFrame],
+    maxBytes: 4 * megabyte,
+    async parse(input) {
+      audioSeconds(input);
+      return undefined;
+    },
+    refusals: [],
+  },
+  {
     name: "frames of WebSockets",
     seeds: frameSeeds,
     tokens: [...frameSeeds, Uint8Array.from([0x00, 0]), Uint8Array.from([0x81, 127, 0, 0, 0, 0, 0, 1, 0, 0])],
@@ -572,6 +608,7 @@ export const parserCases: readonly ParserCase[] = [
   },
   {
     name: "compressed bodies",
+    madeBytes: 20 * megabyte,
     seeds: [gzipSync("x".repeat(100_000)), gzipSync(rpc)].map((bytes) => Uint8Array.from(bytes)),
     tokens: [Uint8Array.from([0x1f, 0x8b, 8, 0]), Uint8Array.from([0, 0, 255, 255])],
     maxBytes: 256 * 1024,
