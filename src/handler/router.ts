@@ -56,7 +56,7 @@ function isReserved({ reserved }: Endpoint, params: Readonly<Record<string, stri
   return Object.entries(reserved).some(([name, values]) => values.includes((params[name] ?? "").toLowerCase()));
 }
 
-/** The row for the client that asks. Google's libraries send their version, and their key, in headers of their own. */
+/** The row for the client that asks. Google's libraries send their version, and their key, in custom headers. */
 function variantOf(endpoint: Endpoint, { headers }: Pick<RequestContext, "headers">): Endpoint {
   if (!endpoint.forGeminiClients) return endpoint;
   const isOfGoogle = headers.get("x-goog-api-key") !== undefined || headers.get("x-goog-api-client") !== undefined;

@@ -488,7 +488,7 @@ const composed = "calls methods of the table one after another";
 const local = "makes no request";
 const broken = "fails in the client itself, whatever the response is";
 
-/** Methods without a call of their own, and why. */
+/** Methods without a separate call, and why. */
 export const withoutCall: Readonly<Record<string, string>> = {
   "generations.create": "asks POST /v1/v1/prompts/{id}/generate, a route of a former API that no server has",
   "batches.output":

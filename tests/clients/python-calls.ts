@@ -306,7 +306,7 @@ export const inferenceCalls: readonly ClientCall[] = [
 
 /**
  * Resources whose methods the client hands to its copy of `openai`: the paths and bodies are those that npm-calls.ts calls.
- * The names of methods and groups without a call of their own are here too.
+ * The names of methods and groups without a separate call are here too.
  */
 export const withoutCall: readonly string[] = [
   ..."audio batches beta chat completions containers conversations evals files fine_tuning images models realtime responses skills".split(

@@ -23,7 +23,7 @@ export function createGeminiClient(setup: Setup): Client {
   const contents: Members[] = [];
   let calls: HeardCall[] = [];
   return {
-    // thoughts come only where they are asked for
+    // reasoning comes only where it is asked for
     showsReasoning: setup.effort !== undefined,
     path: (model) => {
       const verb = setup.streams ? "streamGenerateContent?alt=sse" : "generateContent";

@@ -128,7 +128,7 @@ function textOf({ body }: TransportInit): string {
   throw new TypeError("an emulator reads whole bodies only");
 }
 
-/** The JSON body of a request; an empty object where it is none. */
+/** The JSON body of a request; an empty object for any other value. */
 export function readBody(init: TransportInit): Members {
   const value: unknown = JSON.parse(textOf(init));
   return isObject(value) ? value : {};

@@ -5,7 +5,7 @@ import type { EmulatedRequest, Members, Rule } from "./emulator.ts";
 
 const source = "https://platform.openai.com/docs/guides/latest-model";
 
-/** Models with a reasoning effort; they take no sampling fields unless their effort is none. */
+/** Models with a reasoning effort; they take no sampling fields unless the effort is off. */
 export const reasons = /^(?:o\d|gpt-5)/;
 
 function levelsOf(model: string): string[] {

@@ -63,7 +63,7 @@ const capabilities: McpCapabilities = {
 };
 let servers = 0;
 
-/** A gateway whose callers are told apart by a header. */
+/** A gateway whose callers are distinguished by a header. */
 async function start(pool: { sessions?: number } = {}): Promise<void> {
   const id = () => `${String(++servers).padStart(8, "0")}-1111-4111-8111-111111111111`;
   const forwardedHeaders = { mode: "allowlist", headers: [{ from: "x-who", to: "x-who" }] } as const;

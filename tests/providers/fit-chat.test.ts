@@ -63,7 +63,7 @@ const declared = (name: string, parameters: object = { type: "object" }) => ({
   function: { name, parameters },
 });
 
-test("long names of functions are shortened the same way in every turn, and restored", () => {
+test("long names of functions are shortened alike in every turn, and restored", () => {
   const call = { id: "call_1", type: "function", function: { name: long, arguments: "{}" } };
   const messages = [user, { role: "assistant", content: null, tool_calls: [call] }];
   const first = fit({ tools: [declared(long), declared("short")] }, {});

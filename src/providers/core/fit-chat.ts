@@ -148,6 +148,6 @@ export function fitAdapter(adapter: ChatAdapter, { factsOf, isNative }: FitOptio
 /** How a provider's chat is fitted. */
 export interface FitOptions {
   factsOf: FactReader;
-  /** Chats are the provider's own dialect: those of its own clients are sent unchanged. */
+  /** The provider speaks this dialect itself: chats of its clients are sent unchanged. */
   isNative: boolean;
 }

@@ -4,7 +4,7 @@ type Schema = Record<string, unknown>;
 
 const combinators = ["anyOf", "oneOf", "allOf"] as const;
 
-/** The schema behind a local reference to a definition; the schema itself where it is none. */
+/** The schema behind a local reference to a definition; the schema itself where it is not a reference. */
 function resolve(schema: unknown, root: Schema): unknown {
   if (!isObject(schema) || typeof schema.$ref !== "string") return schema;
   const [, holder = "", name = ""] = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(schema.$ref) ?? [];

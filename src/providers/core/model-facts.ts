@@ -14,7 +14,7 @@ export interface ModelFacts {
   /** Effort levels. An empty list: the model takes no effort. Default: any level is sent. */
   efforts?: readonly EffortLevel[];
   /**
-   * The form in which the model is asked to think: a budget of its own choice, one in tokens, either of them, a level, or a
+   * The form in which the model is asked to think: a budget that it chooses, one in tokens, either of them, a level, or a
    * switch. Default: an effort level alone.
    */
   thinking?: "adaptive" | "budget" | "either" | "level" | "switch" | "none";
@@ -22,7 +22,7 @@ export interface ModelFacts {
   thinkingBudget?: readonly [least: number, most: number];
   /** Whether thinking can be turned off. Default: yes. */
   canStopThinking?: boolean;
-  /** Whether it thinks unless it is told not to. Default: no. */
+  /** Whether it thinks unless it is asked not to. Default: no. */
   thinksByDefault?: boolean;
   /** Whether chat completions serve functions together with reasoning. Default: yes. */
   chatServesToolsWithReasoning?: boolean;

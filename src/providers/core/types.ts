@@ -249,7 +249,7 @@ export interface ProviderDefinition<Settings> {
   operations: OperationAdapters | ((settings: Settings) => OperationAdapters);
   /** What its models take. Default: what OpenAI's chat completions take. */
   facts?: FactTable;
-  /** Chat completions are its own dialect: chats of its own clients are sent unchanged. Default: no. */
+  /** It speaks the chat completions dialect itself: chats of its clients are sent unchanged. Default: no. */
   isNativeChat?: boolean;
   /** Chats support log probabilities in OpenAI's form. Default: no. */
   hasLogprobs?: boolean;

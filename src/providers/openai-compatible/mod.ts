@@ -99,7 +99,7 @@ interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules {
   models?: ModelNaming<Settings>;
   /** What its models take. */
   facts?: FactTable;
-  /** Chats of its own clients are sent unchanged. Default: no. */
+  /** Chats of its clients are sent unchanged. Default: no. */
   isNativeChat?: boolean;
 }
 

@@ -59,7 +59,7 @@ function isPlace(text: unknown): text is Place {
   return typeof text === "string" && Object.hasOwn(styles, text);
 }
 
-/** Whether a parameter can be sent, or is none. */
+/** Whether a parameter can be sent, or is not supported. */
 function isSendable(name: string, place: Place): boolean {
   if (place === "header") return isHeaderParameter(name);
   return place !== "cookie" || (isHeaderName(name) && name.length <= 128);

@@ -18,7 +18,7 @@ export interface ToolParameter extends Omit<Parameter, "schema" | "isRequired"> 
 export interface ToolBody extends Pick<RequestBody, "form" | "type" | "fields"> {
   /** Names of its fields by argument; null if the argument `body` is the whole body. */
   readonly names: ReadonlyMap<string, string> | null;
-  /** Arguments without a name of their own are fields too. */
+  /** Arguments without a separate name are fields too. */
   readonly isOpen: boolean;
 }
 
@@ -111,7 +111,7 @@ interface Operation {
   readonly operation: Value;
 }
 
-/** The tool of an operation, or why it is none. */
+/** The tool of an operation, or why there is no tool for it. */
 function* readTool(
   reader: DocumentReader,
   { name, method, path, item, operation }: Operation,

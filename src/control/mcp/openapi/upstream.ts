@@ -71,7 +71,7 @@ async function readDocument(text: string): Promise<ReadDocument> {
   return { ...tools, serverInfo, about };
 }
 
-/** A page of the list of tools; undefined for a cursor that is none of this list. */
+/** A page of the list of tools; undefined for a cursor of another list. */
 function listTools({ byName }: ReadDocument, cursor: unknown): Value | undefined {
   const all = [...byName.values()];
   const start = cursor === undefined ? 0 : Number(stringOf(cursor) || Number.NaN);
