@@ -83,7 +83,7 @@ export function isLocalDatabase(url: string): boolean {
 }
 
 /** Whether another process holds the lock. */
-function isBusy(error: unknown): boolean {
+export function isBusy(error: unknown): boolean {
   return (
     error instanceof Error && /SQLITE_BUSY|database is locked/i.test(`${Reflect.get(error, "code")} ${error.message}`)
   );

@@ -1,7 +1,7 @@
 import { encodeTime } from "ulid";
 import { randomBytes } from "./hash.ts";
 
-/** Generates ids that sort by time (ULID), strictly increasing within a millisecond. */
+/** Generates ids that sort by time (ULID), strictly increasing while the clock does not go back by more than a second. */
 export type IdFactory = () => string;
 
 const letters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -26,7 +26,10 @@ function createBitSource(): () => number {
   };
 }
 
-/** Creates an id factory that uses a clock. */
+/** A clock that goes back by less is waited for, so that ids stay in order. One that was corrected by more is followed. */
+const waitedForMs = 1_000;
+
+/** Creates an id factory that uses a clock. Ids increase unless the clock is put back. */
 export function createIdFactory(now: () => number): IdFactory {
   const nextBits = createBitSource();
   let time = -1;
@@ -42,7 +45,7 @@ export function createIdFactory(now: () => number): IdFactory {
   };
   return () => {
     const at = now();
-    if (at > time) begin(at);
+    if (at > time || at < time - waitedForMs) begin(at);
     else if (++count === 1 << countBits) begin(time + 1);
     return head + pairs[count >> 10] + pairs[count & 1023];
   };

@@ -2,7 +2,7 @@ import type { Server } from "bun";
 import type { ConnectionInfo } from "../context.ts";
 import type { Gateway } from "../gateway.ts";
 import type { SocketAcceptance } from "../lib/websocket.ts";
-import type { Listener, ListenOptions } from "./listener.ts";
+import { type Listener, type ListenOptions, portTaken } from "./listener.ts";
 import { type BunSocketData, bunSocketHandlers, upgradeOnBun } from "./websocket-bun.ts";
 
 /** Idle seconds after which Bun closes a connection. Streams send a comment every 15. */
@@ -33,9 +33,30 @@ class BunConnection implements ConnectionInfo {
 
 /** Serves on Bun. */
 export function listenOnBun(gateway: Gateway, options: ListenOptions): Listener {
-  const server = Bun.serve({
+  const server = serve(gateway, options);
+  return {
+    // absent on a socket of the file system alone
+    port: server.port ?? options.port,
+    stop: () => void server.stop(),
+    close: () => server.stop(true),
+  };
+}
+
+function serve(gateway: Gateway, options: ListenOptions): Server<BunSocketData> {
+  try {
+    return start(gateway, options);
+  } catch (error) {
+    if (error instanceof Error && Reflect.get(error, "code") === "EADDRINUSE") throw portTaken(options, error);
+    throw error;
+  }
+}
+
+function start(gateway: Gateway, options: ListenOptions): Server<BunSocketData> {
+  return Bun.serve({
     port: options.port,
     hostname: options.hostname,
+    // by default it would share the port with any other process
+    reusePort: options.isShared,
     idleTimeout: bunIdleTimeout,
     // checked again, per route, while bodies are read
     maxRequestBodySize: options.maxBodyBytes,
@@ -48,10 +69,4 @@ export function listenOnBun(gateway: Gateway, options: ListenOptions): Listener 
     },
     websocket: bunSocketHandlers,
   });
-  return {
-    // absent on a socket of the file system alone
-    port: server.port ?? options.port,
-    stop: () => void server.stop(),
-    close: () => server.stop(true),
-  };
 }

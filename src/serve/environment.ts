@@ -132,7 +132,10 @@ export function loadSettings(environment: Environment = process.env): HostSettin
   const path = databasePath(settings.database);
   const masterKeysFile = findKeysFile(settings);
   const { keys, former: formerMasterKeys } = findMasterKeys(settings, masterKeysFile);
-  if (path !== undefined) creating(path, "DATABASE_URL", () => keepToOwner(path));
+  if (path !== undefined) {
+    // the second one is locked while a process serves the first
+    for (const file of [path, `${path}-lock`]) creating(file, "DATABASE_URL", () => keepToOwner(file));
+  }
   // commands may change the file while the gateway runs; the variable cannot change
   const isFile = settings.gateway.masterKeys === undefined && keys !== undefined;
   const logSpill = findSpill(settings, path);

@@ -1,4 +1,5 @@
 import process from "node:process";
+import { markServed } from "../db/serving-lock.ts";
 import { largestBodyBytes } from "../gateway/services.ts";
 import { createGateway, type Gateway } from "../gateway.ts";
 import type { Settings } from "../settings.ts";
@@ -43,7 +44,15 @@ async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway
     ...(settings.hasConsole && { console: createConsoleAssets() }),
   };
   const alerts = { ...settings.gateway.alerts, sendMail: settings.mail && createMailer(settings.mail) };
-  return createGateway({ ...settings.gateway, ...host, alerts });
+  const { database: url, gateway: options } = settings;
+  const isShared = (options.workers ?? 1) > 1 || options.redis !== undefined;
+  const release = await markServed({ url, isShared }, (message) => console.error(message));
+  const gateway = createGateway({ ...options, ...host, alerts });
+  const close = async () => {
+    await gateway.close();
+    release();
+  };
+  return { ...gateway, close };
 }
 
 function urlOf(hostname: string, port: number): string {
@@ -59,14 +68,19 @@ function onMcpPort(gateway: Gateway): Gateway {
   return { ...gateway, fetch };
 }
 
+/** What all ports of the process have in common. */
+function listenOptionsOf({ hostname, gateway }: Settings): Omit<ListenOptions, "port"> {
+  return { hostname, maxBodyBytes: largestBodyBytes(gateway), isShared: (gateway.workers ?? 1) > 1 };
+}
+
 /** Listens where the mode says: on the common port, on that of MCP, or on both. */
 async function listenByMode(gateway: Gateway, settings: Settings): Promise<[Listener, ...Listener[]]> {
-  const { hostname, port, mcpPort } = settings;
+  const { port, mcpPort } = settings;
   const { serverMode } = settings.gateway;
-  const maxBodyBytes = largestBodyBytes(settings.gateway);
-  const onOwn = () => listen(onMcpPort(gateway), { hostname, port: mcpPort, maxBodyBytes });
+  const shared = listenOptionsOf(settings);
+  const onOwn = () => listen(onMcpPort(gateway), { ...shared, port: mcpPort });
   if (serverMode === "mcp") return [await onOwn()];
-  const common = await listen(gateway, { hostname, port, maxBodyBytes });
+  const common = await listen(gateway, { ...shared, port });
   return serverMode === "all" ? [common, await onOwn()] : [common];
 }
 
@@ -105,9 +119,8 @@ function prepare(): Promise<Gateway> {
     const settings = loadSettings();
     const gateway = await createGatewayFromEnvironment(settings);
     const firstKeys = await gateway.start();
-    const { hostname, mcpPort } = settings;
     const { serverMode } = settings.gateway;
-    const port = { hostname, port: mcpPort, maxBodyBytes: largestBodyBytes(settings.gateway) };
+    const port = { ...listenOptionsOf(settings), port: settings.mcpPort };
     const listeners = serverMode === "all" ? [await listen(onMcpPort(gateway), port)] : [];
     handleProcessEvents(createShutdown(gateway, listeners, settings.drainSeconds));
     hostBanner = (address) => printBanner(address, firstKeys, settings);

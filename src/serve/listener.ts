@@ -4,6 +4,14 @@ export interface ListenOptions {
   /** Zero selects any free port. */
   port: number;
   maxBodyBytes: number;
+  /** Whether processes share the port, as far as the runtime can: the system spreads connections over them. */
+  isShared: boolean;
+}
+
+/** The error of a port on which another process listens. */
+export function portTaken({ hostname, port }: Pick<ListenOptions, "hostname" | "port">, cause: unknown): Error {
+  const remedy = "Stop it, set PORT (or MCP_PORT), or set WORKERS of each to the number of processes that share it";
+  return new Error(`Cannot listen on ${hostname}:${port}: another process does. ${remedy}`, { cause });
 }
 
 /** A server that is listening. */

@@ -2,7 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { getRequestListener } from "@hono/node-server";
 import type { Gateway } from "../gateway.ts";
 import { withOwnFailure } from "./broken-body.ts";
-import type { Listener, ListenOptions } from "./listener.ts";
+import { hasCode } from "./keys-file.ts";
+import { type Listener, type ListenOptions, portTaken } from "./listener.ts";
 import { toWebStream } from "./transport-streams.ts";
 import { isUpgrade, serveUpgrades } from "./websocket-node.ts";
 
@@ -72,8 +73,9 @@ export async function listenOnNode(gateway: Gateway, options: ListenOptions): Pr
   );
   const closeSockets = serveUpgrades(server, gateway);
   await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(options.port, options.hostname, resolve);
+    server.once("error", (error) => reject(hasCode(error, "EADDRINUSE") ? portTaken(options, error) : error));
+    const { port, hostname: host, isShared: reusePort } = options;
+    server.listen({ port, host, ...(reusePort && { reusePort }) }, resolve);
   });
   const address = server.address();
   return {

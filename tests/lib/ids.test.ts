@@ -2,19 +2,38 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createIdFactory, firstIdOf, isId, timeOfId } from "../../src/lib/ids.ts";
 
-test("createIdFactory() makes ids that grow within a millisecond, over many, and when the clock goes back", () => {
+test("createIdFactory() makes ids that grow within a millisecond, over many, and when the clock goes back a little", () => {
   let now = 1_768_478_400_000;
   const create = createIdFactory(() => now);
   const ids: string[] = [];
   for (let count = 0; count < 5_000; count++) ids.push(create());
-  now -= 3_600_000;
+  now -= 1_000;
   for (let count = 0; count < 100; count++) ids.push(create());
-  now += 3_600_001;
+  now += 1_001;
   for (let count = 0; count < 100; count++) ids.push(create());
   assert.deepEqual(ids, [...ids].sort());
   assert.equal(new Set(ids).size, ids.length);
   for (const id of ids) assert.ok(isId(id), id);
 });
+
+for (const [title, aheadMs] of [
+  ["a day", 86_400_000],
+  ["1,001 milliseconds", 1_001],
+] as const) {
+  test(`createIdFactory() follows a clock that was ahead by ${title} and is corrected`, () => {
+    const start = 1_768_478_400_000;
+    let now = start + aheadMs;
+    const create = createIdFactory(() => now);
+    const ids = [create(), create()];
+    assert.equal(timeOfId(create()), now);
+    for (now = start; now < start + 50; now += 7) {
+      const id = create();
+      assert.equal(timeOfId(id), now);
+      ids.push(id);
+    }
+    assert.equal(new Set(ids).size, ids.length);
+  });
+}
 
 test("createIdFactory() of two factories never agree", () => {
   const now = () => 1_768_478_400_000;

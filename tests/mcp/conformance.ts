@@ -16,7 +16,7 @@ export async function serveFetch(
   answer: (request: Request, connection: ConnectionInfo) => Promise<Response>,
 ): Promise<Listener & { url: string }> {
   const gateway = { fetch: answer } as Gateway; // listeners call nothing else
-  const options = { hostname: "127.0.0.1", port: 0, maxBodyBytes: 2 ** 24 };
+  const options = { hostname: "127.0.0.1", port: 0, maxBodyBytes: 2 ** 24, isShared: false };
   const listener =
     "Bun" in globalThis
       ? (await import("../../src/serve/bun.ts")).listenOnBun(gateway, options)

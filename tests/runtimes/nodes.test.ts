@@ -9,6 +9,7 @@ before(async () => {
   const folder = createFolder();
   const env = {
     DATABASE_URL: `file:${join(folder, "gateway.db")}`,
+    WORKERS: "2",
     GATEWAY_MASTER_KEYS: "v1:AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA",
   };
   first = await startGatewayProcess({ env });
