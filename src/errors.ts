@@ -1,4 +1,5 @@
 import { ExcessError } from "./lib/budget.ts";
+import { isDatabaseAway } from "./lib/database-away.ts";
 import { isHeaderValue } from "./lib/headers.ts";
 import { jsonReply, type Reply } from "./lib/reply.ts";
 import { isRpcStatus, rpcStatusOf } from "./lib/rpc-status.ts";
@@ -334,6 +335,10 @@ function toRefusal(error: ExcessError): GatewayError {
 export function toGatewayError(error: unknown): GatewayError {
   if (error instanceof GatewayError) return error;
   if (error instanceof ExcessError) return toRefusal(error);
+  if (isDatabaseAway(error)) {
+    const details = { cause: error, code: "database_unavailable", retryAfterSeconds: 1 };
+    return new UnavailableError("Cannot do this now: the database does not respond", details);
+  }
   return new InternalError("Cannot answer this request: the gateway failed", { cause: error, code: "internal_error" });
 }
 

@@ -1,6 +1,7 @@
 import type { Client, InStatement, ResultSet } from "@libsql/client";
 import type { LibSQLDatabase } from "drizzle-orm/libsql";
 import { drizzle } from "drizzle-orm/libsql/sqlite3";
+import { DatabaseAwayError, isDatabaseAway } from "../lib/database-away.ts";
 import { DatabaseOpenError, describeDatabase } from "./open-failure.ts";
 
 /** Longest time a statement may block the event loop waiting for another process's lock. */
@@ -104,6 +105,7 @@ export function isConflict(error: unknown): boolean {
 
 /** Whether the database cannot be reached. */
 export function isUnreachable(error: unknown): boolean {
+  if (isDatabaseAway(error)) return true;
   if (!(error instanceof Error)) return false;
   const text = `${Reflect.get(error, "code")} ${error.message} ${error.cause instanceof Error ? error.cause.message : ""}`;
   return /SERVER_ERROR|HRANA_(?:WEBSOCKET|CLOSED)|ECONNREFUSED|ECONNRESET|fetch failed|Unable to connect|SQLITE_(?:IOERR|CANTOPEN|BUSY)/.test(
@@ -180,6 +182,30 @@ async function untilUnlocked<Value>(action: () => Promise<Value>, recover?: () =
   }
 }
 
+/** The work of a database, whose errors show when it does not respond. */
+async function namingOutages<Value>(work: Promise<Value>): Promise<Value> {
+  try {
+    return await work;
+  } catch (error) {
+    throw error instanceof Error && isUnreachable(error) ? new DatabaseAwayError(error) : error;
+  }
+}
+
+/** A client for the query builder, whose reads show when the database does not respond. */
+function withNamedOutages(client: Client): Client {
+  const reads = {
+    execute: (statement: InStatement) => namingOutages(client.execute(statement)),
+    batch: (...parts: Parameters<Client["batch"]>) => namingOutages(client.batch(...parts)),
+  };
+  return new Proxy(client, {
+    get(target, name) {
+      if (name === "execute" || name === "batch") return reads[name];
+      const member: unknown = Reflect.get(target, name, target);
+      return typeof member === "function" ? member.bind(target) : member;
+    },
+  });
+}
+
 /** Writes in the order in which they come. */
 interface WriteQueue {
   /** Runs a write after those before it: all of them, or all but the few that may run at the same time. */
@@ -233,10 +259,10 @@ export async function openDatabase(location: DatabaseLocation): Promise<Database
   };
   const queue = createWriteQueue(location, reopen);
   return {
-    orm: drizzle({ client: reader }),
-    read: (statement) => untilUnlocked(() => reader.execute(statement)),
+    orm: drizzle({ client: withNamedOutages(reader) }),
+    read: (statement) => namingOutages(untilUnlocked(() => reader.execute(statement))),
     remote: !isLocalDatabase(location.url),
-    write: (statements) => queue.add(() => runWrite(writer, statements)),
+    write: (statements) => namingOutages(queue.add(() => runWrite(writer, statements))),
     // of other calls the driver takes one step, which is one page, and leaves the statement open
     shrink: (pages) => queue.add(() => writer.executeMultiple(`PRAGMA incremental_vacuum(${pages})`)),
     async close() {

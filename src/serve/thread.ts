@@ -1,10 +1,17 @@
 import { parentPort, Worker } from "node:worker_threads";
+import { DatabaseAwayError, isDatabaseAway } from "../lib/database-away.ts";
 
 /** A message to a thread, without the id under which its reply comes. */
 export type Ask<Request> = Request extends { id: number } ? Omit<Request, "id"> : never;
 
 /** A reply of a thread: each message gets one. */
-type ThreadReply = { id: number; value: unknown } | { id: number; failure: string };
+type ThreadReply = { id: number; value: unknown } | { id: number; failure: string; isAway: boolean };
+
+/** Errors of a thread are new ones here. Of what they were, it matters whether the database is away. */
+function toError({ failure, isAway }: { failure: string; isAway: boolean }): Error {
+  const error = new Error(failure);
+  return isAway ? new DatabaseAwayError(error) : error;
+}
 
 interface Waiting {
   resolve(value: unknown): void;
@@ -57,7 +64,7 @@ export class Thread<Request extends { id: number; kind: string }> {
     const waiting = this.#waiting.get(reply.id);
     this.#waiting.delete(reply.id);
     if (this.#waiting.size === 0) this.#worker.unref();
-    if ("failure" in reply) waiting?.reject(new Error(reply.failure));
+    if ("failure" in reply) waiting?.reject(toError(reply));
     else waiting?.resolve(reply.value);
   }
 
@@ -75,7 +82,7 @@ export function serveThread<Request extends { id: number }>(run: (request: Reque
     const reply = (message: ThreadReply) => parentPort?.postMessage(message);
     run(request).then(
       (value) => reply({ id, value }),
-      (error: unknown) => reply({ id, failure: String(error) }),
+      (error: unknown) => reply({ id, failure: String(error), isAway: isDatabaseAway(error) }),
     );
   });
 }

@@ -1,16 +1,9 @@
 import * as v from "valibot";
 import { requireAccess } from "../../auth/access.ts";
 import type { CallerContext } from "../../context.ts";
-import { isUnreachable } from "../../db/client.ts";
 import { requireRole } from "../../endpoint/role.ts";
 import { type AdminEndpoint, readJsonBody } from "../../endpoint.ts";
-import {
-  type GatewayError,
-  InvalidRequestError,
-  PermissionError,
-  toGatewayError,
-  UnavailableError,
-} from "../../errors.ts";
+import { InvalidRequestError, PermissionError, toGatewayError } from "../../errors.ts";
 import { firstPlainIssue } from "../../lib/issues.ts";
 import { isObject } from "../../lib/json.ts";
 import { hasEncodedSlash } from "../../lib/path.ts";
@@ -105,16 +98,6 @@ async function serveChecked(endpoint: AdminEndpoint, context: CallerContext): Pr
   return endpoint.handleAdmin(body, context);
 }
 
-/** The error a control plane caller gets for a failure. */
-export function toAdminError(thrown: unknown): GatewayError {
-  if (!isUnreachable(thrown)) return toGatewayError(thrown);
-  return new UnavailableError("Cannot do this now: the database does not respond", {
-    cause: thrown,
-    code: "database_unavailable",
-    retryAfterSeconds: 1,
-  });
-}
-
 /** Serves one control plane endpoint; refusals are audited like changes. */
 export function serveAdmin(endpoint: AdminEndpoint, context: CallerContext): Promise<Reply> {
   return auditRefusals(endpoint, context, () => serveChecked(endpoint, context));
@@ -129,7 +112,7 @@ export async function auditRefusals(
   try {
     return await work();
   } catch (thrown) {
-    const error = toAdminError(thrown);
+    const error = toGatewayError(thrown);
     if (audit && error.status !== 503) await auditRefusal({ method, path, audit }, context, error.status);
     throw error;
   }

@@ -7,14 +7,14 @@ import type { ControlStores } from "../../db/stores/control.ts";
 import type { InviteRow, UserRow } from "../../db/tables/tenants.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import { definePublicEndpoint, type Endpoint, readJsonBody } from "../../endpoint.ts";
-import { ConflictError } from "../../errors.ts";
+import { ConflictError, toGatewayError } from "../../errors.ts";
 import { randomBase62 } from "../../lib/hash.ts";
 import { dayMs } from "../../lib/periods.ts";
 import { jsonReply } from "../../lib/reply.ts";
 import { AcceptInvite } from "../../schemas/invites.ts";
 import { auditRefusal, commitAudited } from "../core/audit-values.ts";
 import { isRecordId, requireFound } from "../core/request.ts";
-import { checkWholeBody, maxAdminBodyBytes, toAdminError } from "../core/serve.ts";
+import { checkWholeBody, maxAdminBodyBytes } from "../core/serve.ts";
 import {
   type FirstKey,
   joinChanges,
@@ -273,7 +273,7 @@ async function accept(context: RequestContext) {
   try {
     return await commitAudited(audit, caller, work);
   } catch (error) {
-    const { status } = toAdminError(error);
+    const { status } = toGatewayError(error);
     if (status !== 503) await auditRefusal({ ...acceptRoute, audit }, caller, status);
     throw error;
   }
@@ -341,7 +341,7 @@ export const acceptEndpoints: readonly Endpoint[] = [
           api_keys: keys.map(({ id, key, workspaceId }) => ({ id, key, workspace_id: workspaceId, object: "api-key" })),
         });
       } catch (error) {
-        throw toAdminError(error);
+        throw toGatewayError(error);
       }
     },
   }),

@@ -1,11 +1,10 @@
 import type { CallerContext } from "../../context.ts";
 import type { StoredResponseContent } from "../../control/stored-responses.ts";
-import { isUnreachable } from "../../db/client.ts";
 import type { ResponseOwner } from "../../db/stores/stored-responses.ts";
 import { isOwnResponseId, toResponseId } from "../../dialects/responses/ids.ts";
 import { replayEvents, toInputItems } from "../../dialects/responses/stored.ts";
 import type { JsonBody } from "../../endpoint.ts";
-import { InvalidRequestError, NotFoundError, UnavailableError } from "../../errors.ts";
+import { InvalidRequestError, NotFoundError } from "../../errors.ts";
 import { objectsIn } from "../../lib/json.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { encodeEvent } from "../../lib/sse.ts";
@@ -21,20 +20,6 @@ function ownerOf({ principal }: CallerContext): ResponseOwner {
   return { organisationId: principal.organisationId, workspaceId: principal.workspaceId ?? "" };
 }
 
-/** The result of a look-up, or an error that it is not possible now. */
-async function lookUp<Value>(work: Promise<Value>): Promise<Value> {
-  try {
-    return await work;
-  } catch (cause) {
-    if (!isUnreachable(cause)) throw cause;
-    throw new UnavailableError("Cannot read stored responses: the database cannot be reached", {
-      cause,
-      code: "not_ready",
-      retryAfterSeconds: 1,
-    });
-  }
-}
-
 function unknownResponse(id: string, param: string): NotFoundError {
   return new NotFoundError(`Cannot find response ${id}: it was not stored, or is no longer`, {
     param,
@@ -48,7 +33,7 @@ function unknownResponse(id: string, param: string): NotFoundError {
  * @throws {NotFoundError} 404 naming the response that was not found.
  */
 async function loadHistory(id: string, context: CallerContext): Promise<Item[]> {
-  const { links, missing } = await lookUp(context.services.responses.chain(ownerOf(context), id));
+  const { links, missing } = await context.services.responses.chain(ownerOf(context), id);
   if (missing !== undefined) throw unknownResponse(missing, "previous_response_id");
   return links.flatMap(({ input, response }) => [...input, ...outputOf(response)]);
 }
@@ -98,7 +83,7 @@ export async function runResponses(body: JsonBody<ResponsesRequest>, context: Ca
 
 /** The response a path names. @throws {NotFoundError} */
 async function requireStored(id: string, context: CallerContext): Promise<ResponsesResponse> {
-  const found = await lookUp(context.services.responses.find(ownerOf(context), id));
+  const found = await context.services.responses.find(ownerOf(context), id);
   if (!found) throw unknownResponse(id, "response_id");
   return found.response as ResponsesResponse; // a stored record is a response
 }
@@ -134,8 +119,7 @@ export const getResponse = ofOwn(async (id, context) => {
 
 /** `DELETE /responses/{id}`. */
 export const deleteResponse = ofOwn(async (id, context) => {
-  if (!(await lookUp(context.services.responses.remove(ownerOf(context), id))))
-    throw unknownResponse(id, "response_id");
+  if (!(await context.services.responses.remove(ownerOf(context), id))) throw unknownResponse(id, "response_id");
   return jsonReply({ id, object: "response", deleted: true });
 });
 
@@ -176,7 +160,7 @@ function cut(items: readonly Item[], query: URLSearchParams): readonly Item[] {
 
 /** `GET /responses/{id}/input_items`: newest first. */
 export const listInputItems = ofOwn(async (id, context) => {
-  const { links, missing } = await lookUp(context.services.responses.chain(ownerOf(context), id));
+  const { links, missing } = await context.services.responses.chain(ownerOf(context), id);
   const own = links.at(-1);
   if (missing !== undefined || !own) throw unknownResponse(missing ?? id, "response_id");
   const before = links.slice(0, -1).flatMap(({ input, response }) => [...input, ...outputOf(response)]);
