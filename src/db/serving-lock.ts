@@ -5,7 +5,7 @@ import { DatabaseOpenError, describeDatabase } from "./open-failure.ts";
 const patienceMs = 1_000;
 
 /** Who serves a database. */
-export interface Serving {
+interface Serving {
   url: string;
   /** Whether the process shares limits with others on the same file. */
   isShared: boolean;
