@@ -63,10 +63,15 @@ function fromSaved(saved: StoredConfig, view: WorkspaceView, services: Pick<Serv
   return { node, id: versionId, slug, saved: { id, versionId }, view, isImplied: false };
 }
 
+/** Whether a text names a saved config, by its slug or id. */
+function namesSaved(text: string): boolean {
+  return text.startsWith("pc-") || /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
+}
+
 /** Whether a request's config is a saved one, whose content its caller need not know. */
 export function hasSavedConfig(context: CallerContext): boolean {
   const text = context.header("config");
-  return text === null || text.startsWith("pc-");
+  return text === null || namesSaved(text);
 }
 
 /** What a request may not bring where only saved settings are allowed, in the order of the checks. */
@@ -75,7 +80,7 @@ function findInline(context: CallerContext): { code: string; field: string; mess
   const config = context.header("config");
   const provider = context.header("provider");
   const address = context.services.providerRules.addressHeaders.find(has);
-  if (config !== null && !config.startsWith("pc-")) {
+  if (config !== null && !namesSaved(config)) {
     return { code: "inline_config_blocked", field: "config", message: "save the config and name it by its slug" };
   }
   if (provider !== null && !provider.startsWith("@")) {
@@ -164,9 +169,9 @@ function readInline(node: ConfigNode, text: string, { redactor }: Pick<Services,
   return config;
 }
 
-/** The config of a text: JSON, or the slug of a saved one. */
+/** The config of a text: JSON, or the slug or id of a saved one. */
 function fromText(text: string, view: WorkspaceView, services: Pick<Services, "redactor" | "routing">): RequestConfig {
-  if (!text.startsWith("pc-")) {
+  if (!namesSaved(text)) {
     const node = requireConfig(services.routing.read(text, view.workspace.id));
     return { node, id: readInline(node, text, services).id, slug: null, view, isImplied: false };
   }
