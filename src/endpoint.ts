@@ -11,7 +11,7 @@ import {
   UnsupportedMediaError,
 } from "./errors.ts";
 import { type BodyBounds, BodyError, inflate, readBytes, receiveTimes, uploadTimes } from "./lib/body.ts";
-import { hasLongDigits, shelterNumbers } from "./lib/exact-numbers.ts";
+import { hasLongDigits, pathOfNumber, shelterNumbers } from "./lib/exact-numbers.ts";
 import { type FieldKinds, readFields } from "./lib/form.ts";
 import { firstPlainIssue } from "./lib/issues.ts";
 import { bodyLimits, decodeUtf8, scanJson } from "./lib/json.ts";
@@ -404,22 +404,11 @@ function parseBody(bytes: Uint8Array, context: RequestContext): JsonBody<unknown
 
 /** Rejects a body with an infinite number. */
 function refuseInfinite(value: unknown, infinite: number): never {
-  const path = pathOf(value, infinite)?.join(".");
+  const path = pathOfNumber(value, infinite)?.join(".");
   throw new InvalidRequestError(`Invalid request body: ${path ? `${path}: ` : ""}must be a finite number`, {
     code: "invalid_body",
     ...(path && { param: path }),
   });
-}
-
-/** Path of a number, ignoring its sign. */
-function pathOf(value: unknown, number: number): string[] | undefined {
-  if (typeof value === "number") return Math.abs(value) === number ? [] : undefined;
-  if (typeof value !== "object" || value === null) return undefined;
-  for (const [name, member] of Object.entries(value)) {
-    const path = pathOf(member, number);
-    if (path) return [name, ...path];
-  }
-  return undefined;
 }
 
 /** Whether an issue is a missing field, not an invalid one. */

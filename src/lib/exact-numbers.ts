@@ -1,4 +1,13 @@
-import { decodeUtf8, endOfDigits, endOfNumber, endOfString, isDigit, longInteger, requireJson } from "./json.ts";
+import {
+  decodeUtf8,
+  endOfDigits,
+  endOfNumber,
+  endOfString,
+  isDigit,
+  longInteger,
+  membersOf,
+  requireJson,
+} from "./json.ts";
 
 /**
  * Numbers in JSON text that JavaScript cannot represent: integers beyond 2^53 and numbers that would be infinite.
@@ -262,5 +271,17 @@ export function parseExact(text: string, known?: ExactNumbers): ExactValue {
 export function holdsInfinite(value: unknown): boolean {
   if (typeof value === "number") return !Number.isFinite(value);
   if (typeof value !== "object" || value === null) return false;
-  return Object.values(value).some(holdsInfinite);
+  return membersOf(value).some(holdsInfinite);
+}
+
+/** Path of a number, ignoring its sign. */
+export function pathOfNumber(value: unknown, number: number): string[] | undefined {
+  if (typeof value === "number") return Math.abs(value) === number ? [] : undefined;
+  if (typeof value !== "object" || value === null) return undefined;
+  const names = Array.isArray(value) ? value.keys() : Object.keys(value);
+  for (const name of names) {
+    const path = pathOfNumber(Reflect.get(value, name), number);
+    if (path) return [String(name), ...path];
+  }
+  return undefined;
 }

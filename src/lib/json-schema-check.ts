@@ -1,4 +1,4 @@
-import { isObject } from "./json.ts";
+import { isObject, membersOf } from "./json.ts";
 import { jsonFormats } from "./json-formats.ts";
 import { type JsonSchema, JsonSchemaError, type SchemaNode, toCanonical } from "./json-schema.ts";
 import type { Pattern } from "./pattern.ts";
@@ -400,7 +400,7 @@ class Checker {
 function requireDepth(value: unknown, depth = 1): void {
   if (typeof value !== "object" || value === null) return;
   if (depth > maxValueDepth) throw new JsonSchemaError(`Cannot check more than ${maxValueDepth} levels`);
-  for (const inner of Object.values(value)) requireDepth(inner, depth + 1);
+  for (const inner of membersOf(value)) requireDepth(inner, depth + 1);
 }
 
 /**

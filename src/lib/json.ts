@@ -162,6 +162,11 @@ export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** The items of a list, or the values of an object's fields. On Bun, `Object.values` takes microseconds for each item of a list. */
+export function membersOf(value: object): readonly unknown[] {
+  return Array.isArray(value) ? value : Object.values(value);
+}
+
 /** The value when it is a string, else undefined. */
 export function stringOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;

@@ -1,5 +1,5 @@
 import { type ExactNumbers, type ExactValue, holdsInfinite, parseExact } from "../lib/exact-numbers.ts";
-import { findJsonExcess } from "../lib/json.ts";
+import { findJsonExcess, membersOf } from "../lib/json.ts";
 import { WeightedCache } from "../lib/weighted-cache.ts";
 import { type Breakers, createBreakers } from "./breaker.ts";
 import type { ConfigNode, TargetLimits } from "./config.ts";
@@ -70,7 +70,7 @@ export function numbersOfConfig(config: ConfigNode): ExactNumbers | undefined {
 /** Number of values in a JSON value, including itself. */
 function countValues(value: unknown): number {
   if (typeof value !== "object" || value === null) return 1;
-  return Object.values(value).reduce<number>((sum, inner) => sum + countValues(inner), 1);
+  return membersOf(value).reduce<number>((sum, inner) => sum + countValues(inner), 1);
 }
 
 /** Parses a config's text; undefined where it is not JSON. */

@@ -113,6 +113,18 @@ test("schemas that refer to each other many times are copied once", async () => 
   for (const tool of tools) assert.ok(lettersOf(tool) < 80 * 1024);
 });
 
+test("schemas that lie deeper than is taken over are cut, however many ways lead to them", async () => {
+  const schemas = Object.fromEntries(
+    repeat(30, (level) => [`D${level}`, { properties: members(8, () => reference(`D${(level + 1) % 30}`)) }]),
+  );
+  const body = { content: { "application/json": { schema: reference("D0") } } };
+  const { tools, syncError } = await read({
+    paths: { "/a": { post: { operationId: "a", requestBody: body } } },
+    components: { schemas },
+  });
+  assert.deepEqual([tools.map(({ name }) => name), syncError], [["a"], "null"]);
+});
+
 test("a document as text has the bounds of other bodies", async () => {
   const deep = `{"openapi":"3.1.0","paths":{},"x":${"[".repeat(2_000)}${"]".repeat(2_000)}}`;
   const many = `{"openapi":"3.1.0","paths":{},"x":[${"0,".repeat(250_000)}0]}`;

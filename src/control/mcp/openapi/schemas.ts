@@ -1,5 +1,5 @@
 import type { Budget } from "../../../lib/budget.ts";
-import { isObject } from "../../../lib/json.ts";
+import { isObject, membersOf } from "../../../lib/json.ts";
 import type { Steps } from "../../../lib/steps.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -9,6 +9,8 @@ const maxDepth = 24;
 /** Longest schema of one tool, in characters of its JSON: longer ones are not used to check arguments. */
 const maxLetters = 64 * 1024;
 const stepsPerField = 20;
+/** Longest reference that is followed, in characters. */
+const maxReference = 1_000;
 
 /** A schema that stands alone, and what it takes to write it. Copies within it may be shared. */
 interface Copied {
@@ -69,6 +71,14 @@ const dropped = new Set([
   "definitions",
 ]);
 
+/** Values in a value, itself among them. */
+function countValues(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 1;
+  let count = 1;
+  for (const one of membersOf(value)) count += countValues(one);
+  return count;
+}
+
 /** Fields of a copy, with their size. */
 class Fields {
   readonly entries: [name: string, value: unknown][] = [];
@@ -119,6 +129,8 @@ export class DocumentReader {
   readonly #document: Schema;
   readonly #targets = new WeakMap<object, Schema | null>();
   readonly #copies = new WeakMap<object, Copied>();
+  /** Copies that are cut, by the depth at which they were made. */
+  readonly #cut = new WeakMap<object, Map<number, Copied>>();
   readonly #sizes = new WeakMap<object, Copied>();
 
   /** @param budget Counts the work, and what is made for tools. */
@@ -130,6 +142,7 @@ export class DocumentReader {
   /** The part of the document that a local reference names; undefined for any other. */
   #resolve(reference: unknown): unknown {
     if (typeof reference !== "string" || !reference.startsWith("#/")) return undefined;
+    if (reference.length > maxReference) return undefined;
     this.budget.step(reference.length);
     let value: unknown = this.#document;
     for (const part of reference.slice(2).split("/")) {
@@ -158,18 +171,14 @@ export class DocumentReader {
 
   /** The size of a value that is taken over as it is. */
   #size(value: unknown): Copied {
-    this.budget.step();
     if (typeof value !== "object" || value === null) {
       return { ...anything, letters: JSON.stringify(value)?.length ?? 0 };
     }
     const known = this.#sizes.get(value);
     if (known) return known;
-    const fields = new Fields();
-    for (const [name, one] of Object.entries(value)) {
-      fields.count(this.#size(one), Array.isArray(value) ? 1 : name.length + 4);
-    }
-    const { letters, values } = fields;
-    const size = { ...anything, letters, values };
+    const values = countValues(value);
+    this.budget.step(values);
+    const size = { ...anything, letters: JSON.stringify(value).length, values };
     this.#sizes.set(value, size);
     return size;
   }
@@ -181,7 +190,8 @@ export class DocumentReader {
     if (!schema || open.includes(schema)) return anything;
     const known = this.#copies.get(schema);
     if (open.length + (known?.levels ?? 1) > maxDepth) return { ...anything, isCut: true };
-    if (known) return known;
+    const copy = known ?? this.#cut.get(schema)?.get(open.length);
+    if (copy) return copy;
     if (this.budget.isDue) yield this.budget.endPiece();
     const fields = yield* this.#fields(schema, [...open, schema]);
     const { letters, values, levels, isCut } = fields;
@@ -189,7 +199,8 @@ export class DocumentReader {
     // one that is too large for any tool accepts anything
     const copied =
       letters > maxLetters ? { ...anything, isCut } : { schema: made, letters, values, levels: levels + 1, isCut };
-    if (!isCut) this.#copies.set(schema, copied);
+    if (isCut) this.#cut.set(schema, (this.#cut.get(schema) ?? new Map()).set(open.length, copied));
+    else this.#copies.set(schema, copied);
     return copied;
   }
 
@@ -213,7 +224,8 @@ export class DocumentReader {
   /** Schemas in a list or by name, without those of fields that only responses have. */
   *#parts(value: unknown, open: readonly unknown[]): Steps<Fields> {
     const parts = new Fields();
-    for (const [name, one] of Object.entries(isObject(value) || Array.isArray(value) ? value : {})) {
+    const list = Array.isArray(value) ? value.map((one): [string, unknown] => ["", one]) : undefined;
+    for (const [name, one] of list ?? Object.entries(isObject(value) ? value : {})) {
       if (this.followed(one)?.readOnly === true) continue;
       const copied = yield* this.#copy(one, open);
       parts.add(name, copied.schema, copied);

@@ -42,6 +42,7 @@ function flatFields(value: Readonly<Record<string, unknown>>, explode: boolean, 
 function deepPairs(name: string, value: unknown, quote: Escape): string[] {
   if (!isThere(value)) return [];
   if (typeof value !== "object") return [`${quote(name)}=${quote(toText(value))}`];
+  if (Array.isArray(value)) return value.flatMap((one, index) => deepPairs(`${name}[${index}]`, one, quote));
   return Object.entries(value ?? {}).flatMap(([key, one]) => deepPairs(`${name}[${key}]`, one, quote));
 }
 

@@ -49,15 +49,15 @@ interface ReadDocument extends OpenapiTools {
   readonly about: Value;
 }
 
-/** What tools may take of one document: characters that are read, and characters and values that are made. */
-const documentBytes = 4 * 1024 * 1024;
+/** Characters that are read of one document, and that its tools may have; steps of making them, a second at most. */
+const bounds = { bytes: 4 * 1024 * 1024, steps: 16 * 1024 * 1024 };
 
 /** Reads a document, in pieces between which others have a turn. */
 async function readDocument(text: string): Promise<ReadDocument> {
   const what = "the OpenAPI document";
-  const parsed = new Budget({ source: "caller", what, bytes: documentBytes }).json(text);
+  const parsed = new Budget({ source: "caller", what, ...bounds }).json(text);
   const document: Value = isObject(parsed) ? parsed : {};
-  const budget = new Budget({ source: "caller", what, bytes: documentBytes });
+  const budget = new Budget({ source: "caller", what, ...bounds });
   const tools = await budget.run(readOpenapiTools(new DocumentReader(document, budget), document));
   const info = isObject(document.info) ? document.info : {};
   const serverInfo = {
