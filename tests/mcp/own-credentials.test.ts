@@ -319,3 +319,16 @@ for (const [path, { address }] of Object.entries(mcpIntegrationForm.members)) {
     );
   });
 }
+
+test("authorization that a server gets forwarded holds no token that opens the gateway, unless it is for the server", async () => {
+  const path = await createServer({ forward_headers: ["authorization"] });
+  const send = async (token: string) => {
+    const before = upstream.requests.length;
+    const { status } = await callServer(stack, token, { path, headers: { "x-gateway-api-key": stack.person.key } });
+    return [status, upstream.requests.slice(before).at(-1)?.headers.authorization];
+  };
+  assert.deepEqual(await send(await ofOrganisation()), [400, undefined]);
+  const meant = await ofOrganisation({ aud: ["gateway", `${upstream.url}/mcp`] });
+  assert.deepEqual(await send(meant), [200, `Bearer ${meant}`]);
+  assert.deepEqual(await send("opaque-of-others"), [200, "Bearer opaque-of-others"]);
+});
