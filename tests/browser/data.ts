@@ -106,7 +106,12 @@ export async function runBatch({ gateway, call }: ConsoleStand, texts: readonly 
 }
 
 /** Sends a chat request to the built-in provider, which answers with the last user message. */
-export async function chat(stand: ConsoleStand, content: string, more: object = {}): Promise<Response> {
+export async function chat(
+  stand: ConsoleStand,
+  content: string,
+  more: object = {},
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
   const { gateway } = stand;
   const response = await fetch(`${gateway.url}/v1/chat/completions`, {
     method: "POST",
@@ -114,6 +119,7 @@ export async function chat(stand: ConsoleStand, content: string, more: object = 
       "x-gateway-api-key": gateway.workspaceKey,
       "x-gateway-provider": "echo",
       "content-type": "application/json",
+      ...headers,
     },
     body: JSON.stringify({ model: "echo-1", messages: [{ role: "user", content }], ...more }),
   });

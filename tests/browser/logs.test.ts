@@ -2,6 +2,9 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { eventually } from "../support/eventually.ts";
+import { createRandom } from "../support/gateway.ts";
+import { rounds, sampleSeed } from "../support/sample.ts";
 import { chat } from "./data.ts";
 import { assertClean, type ConsolePage, type ConsoleStand, noConsole, openStand, saveWith } from "./support.ts";
 
@@ -96,5 +99,60 @@ test("groups of analytics are saved as CSV", { skip: noConsole }, async () => {
   await page.getByRole("cell", { name: "echo-2", exact: true }).waitFor();
   const { text } = await saveWith(page, page.getByRole("button", { name: "CSV" }).last());
   assert.match(text, /^model,requests\r\necho-1,2\r\n/);
+  assertClean(one);
+});
+
+/** Members of the rows of a grouping, and how the page names it. */
+const groupings = [
+  { path: "model", label: "Model", member: "model" },
+  { path: "users", label: "User", member: "user" },
+  { path: "api_key", label: "API key", member: "api_key" },
+  { path: "status_code", label: "Status", member: "status_code" },
+  { path: "workspace", label: "Workspace", member: "workspace" },
+  { path: "metadata/team", label: "team", member: "metadata_value" },
+] as const;
+
+test("rows of analytics are the groups of the chosen grouping, whichever was shown before", {
+  skip: noConsole,
+}, async () => {
+  const { page } = one;
+  for (let index = 0; index < 8; index++) {
+    const metadata = { _user: `user-${index % 3}`, team: `team-${index}` };
+    await chat(
+      stand,
+      `Hello ${index}`,
+      { model: `grouped-${index}` },
+      { "x-gateway-metadata": JSON.stringify(metadata) },
+    );
+  }
+  await one.open("/analytics?range=1h&columns=requests");
+  const group = page.getByRole("combobox", { name: "Group by", exact: true });
+  const rows = page.getByRole("table", { name: /by/ }).locator("tbody tr");
+  const random = createRandom(sampleSeed);
+  for (let round = 0; round < rounds(15); round++) {
+    const { path, label, member } = groupings[Math.floor(random() * groupings.length)] ?? groupings[0];
+    await group.click();
+    await group.fill(label);
+    await page.getByRole("option", { name: label, exact: true }).click();
+    const query = new URLSearchParams({
+      columns: "requests",
+      page_size: "50",
+      time_of_generation_min: new Date(Date.now() - 3_600_000).toISOString(),
+      time_of_generation_max: new Date(Date.now() + 60_000).toISOString(),
+    });
+    const { data } = await stand.call(`GET /v1/analytics/groups/${path}?${query}`, stand.gateway.workspaceKey);
+    const groups = Array.isArray(data) ? data : [];
+    const expected = groups.map((row) => `${(row[member] ?? "") === "" ? "none" : "some"} ${row.requests}`);
+    const shown = async () => {
+      const cells = await rows.evaluateAll((all) =>
+        all.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.textContent ?? "")),
+      );
+      return cells.map(([name = "", requests]) => `${/^No /.test(name) ? "none" : "some"} ${requests}`);
+    };
+    await eventually(
+      `round ${round} shows the ${expected.length} groups of ${path}`,
+      async () => JSON.stringify((await shown()).sort()) === JSON.stringify([...expected].sort()),
+    );
+  }
   assertClean(one);
 });

@@ -1,5 +1,4 @@
 import { Button, Table } from "@mantine/core";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { type ReactNode, useMemo, useState } from "react";
 import { call } from "@/api/client.ts";
 import { SeriesChart } from "@/components/charts/series-chart.tsx";
@@ -8,6 +7,7 @@ import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { toCsv } from "@/lib/csv.ts";
 import { pointFormat } from "@/lib/format.ts";
+import { useKept } from "@/lib/kept.ts";
 import { type Period, periodQuery } from "@/lib/period.ts";
 import { isRow, readPath } from "@/lib/read.ts";
 import { saveAs } from "@/lib/save.ts";
@@ -27,11 +27,12 @@ interface GraphPanelProps {
 
 /** A graph, its figures in all, and its points as a table on request. */
 export function GraphPanel({ graph, period, filters, chooser }: GraphPanelProps): ReactNode {
-  const query = { ...periodQuery(period), ...useLogScope(), ...filters };
-  const { data, error, refetch } = useQuery({
-    queryKey: ["analytics", graph.path, query],
+  const scope = useLogScope();
+  const query = { ...periodQuery(period), ...scope, ...filters };
+  const { data, error, refetch } = useKept({
+    kind: ["graph", graph.path, scope.workspace_slug],
+    query,
     queryFn: ({ signal }) => call("GET", `/v1/analytics/${graph.path}`, { query, signal }),
-    placeholderData: keepPreviousData,
   });
   const drawn = useMemo(() => toDrawn(graph, data), [graph, data]);
   const [asTable, setAsTable] = useState(false);

@@ -1,5 +1,4 @@
 import { Button, Group, MultiSelect, Select, Table, Text, UnstyledButton } from "@mantine/core";
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { call } from "@/api/client.ts";
@@ -9,6 +8,7 @@ import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { toCsv } from "@/lib/csv.ts";
 import { formatDollars, formatDuration, formatNumber, formatShare, formatTime } from "@/lib/format.ts";
+import { useKept } from "@/lib/kept.ts";
 import { type Period, periodQuery, periodSearch } from "@/lib/period.ts";
 import { type Row, readList, readText, readTotal } from "@/lib/read.ts";
 import { saveAs } from "@/lib/save.ts";
@@ -76,10 +76,10 @@ export function GroupPanel({ period, filters, names }: GroupPanelProps): ReactNo
     current_page: page,
     page_size: pageSize,
   };
-  const { data, error, refetch } = useQuery({
-    queryKey: ["analytics", "groups", grouping.path, query],
+  const { data, error, refetch } = useKept({
+    kind: ["groups", grouping.path, scope.workspace_slug],
+    query,
     queryFn: ({ signal }) => call("GET", `/v1/analytics/groups/${grouping.path}`, { query, signal }),
-    placeholderData: keepPreviousData,
   });
   const rows = readList(data);
   const nameOf = (row: Row) => {
@@ -211,8 +211,9 @@ function GroupTable({ rows, columns, order, grouping, period, nameOf }: GroupTab
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody>
-          {rows.map((row) => (
-            <Table.Tr key={readText(row, grouping.value)}>
+          {rows.map((row, index) => (
+            // biome-ignore lint/suspicious/noArrayIndexKey: rows have no state, and values may repeat: null and ""
+            <Table.Tr key={index}>
               <Table.Td style={{ overflowWrap: "anywhere" }}>
                 <GroupName row={row} grouping={grouping} period={period} name={nameOf(row)} />
               </Table.Td>

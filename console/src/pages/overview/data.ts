@@ -1,6 +1,7 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { call, get } from "@/api/client.ts";
+import { useKept } from "@/lib/kept.ts";
 import { type Period, periodQuery } from "@/lib/period.ts";
 import { type Row, readList, readText } from "@/lib/read.ts";
 import { useSession } from "@/session/context.tsx";
@@ -14,11 +15,12 @@ export function useLogScope(): Readonly<Record<string, string>> {
 
 /** Figures of a period over time, and those of the period before. */
 export function useSummary(period: Period, filters: Readonly<Record<string, string>> = {}) {
-  const query = { ...periodQuery(period), ...useLogScope(), ...filters };
-  return useQuery({
-    queryKey: ["analytics", "summary", query],
+  const scope = useLogScope();
+  const query = { ...periodQuery(period), ...scope, ...filters };
+  return useKept({
+    kind: ["summary", scope.workspace_slug],
+    query,
     queryFn: ({ signal }) => get("/v1/analytics/summary/requests", { query, signal }),
-    placeholderData: keepPreviousData,
   });
 }
 
@@ -27,11 +29,12 @@ export type Figures = Summary["summary"];
 
 /** The greatest groups of a period. */
 export function useGroups(path: string, period: Period, columns: string) {
-  const query = { ...periodQuery(period), ...useLogScope(), columns, page_size: 6, include_total: "false" };
-  return useQuery({
-    queryKey: ["analytics", "groups", path, query],
+  const scope = useLogScope();
+  const query = { ...periodQuery(period), ...scope, columns, page_size: 6, include_total: "false" };
+  return useKept({
+    kind: ["groups", path, scope.workspace_slug],
+    query,
     queryFn: ({ signal }) => call("GET", `/v1/analytics/groups/${path}`, { query, signal }),
-    placeholderData: keepPreviousData,
   });
 }
 
