@@ -265,6 +265,7 @@ test("an API key is rotated: the new secret is shown once and works", { skip: no
   await one.page.getByRole("heading", { name: "To rotate" }).waitFor();
   await one.page.getByText("default", { exact: true }).first().waitFor();
   await one.page.getByRole("button", { name: "Rotate" }).click();
+  await one.page.getByText("The key has a new secret").waitFor();
   const secret = await takeSecret(one.page);
   assert.notEqual(secret, former);
   assert.equal(await statusOf(secret), 200);

@@ -55,6 +55,13 @@ const journeys: readonly Journey[] = [
     secret: true,
   },
   {
+    path: "/api-keys",
+    as: "admin",
+    create: { Workspace: "default", Name: "First key of an admin", Scopes: ["completions.write"] },
+    name: "First key of an admin",
+    secret: true,
+  },
+  {
     path: "/integrations",
     as: "workspace",
     create: {

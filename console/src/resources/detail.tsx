@@ -1,4 +1,4 @@
-import { Button, Modal, Tabs } from "@mantine/core";
+import { Alert, Button, Modal, Stack, Tabs } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
@@ -26,7 +26,7 @@ import {
   useWorkspaceQuery,
   withoutNulls,
 } from "./data.ts";
-import type { Action, Attribute, Condition, Resource, ResourceSection } from "./types.ts";
+import type { Action, ActionResult, Attribute, Condition, Resource, ResourceSection } from "./types.ts";
 
 /** The page of one record: facts, sections, JSON, and what can be done with it. */
 export function ResourceDetail({ resource }: { readonly resource: Resource }): ReactNode {
@@ -195,6 +195,23 @@ function RecordActions({ resource, record, id, children }: RecordActionsProps): 
   );
 }
 
+/** What became of an action: its sentence, then what the sentence is about. */
+function Done({ message, facts = [], isFailure = false }: ActionResult): ReactNode {
+  return (
+    <Stack gap="md">
+      <Alert
+        color={isFailure ? "red" : "teal"}
+        variant="light"
+        icon={<Icon name={isFailure ? "warning" : "check"} />}
+        role="status"
+      >
+        {message}
+      </Alert>
+      <Facts rows={facts} />
+    </Stack>
+  );
+}
+
 interface ActionButtonProps {
   readonly action: Action;
   readonly record: Row;
@@ -205,7 +222,7 @@ interface ActionButtonProps {
 
 function ActionButton({ action, record, id, query, onDone }: ActionButtonProps): ReactNode {
   const [busy, setBusy] = useState(false);
-  const [result, setResult] = useState<{ error?: unknown; secret?: string; answer?: unknown }>({});
+  const [result, setResult] = useState<{ error?: unknown; secret?: string; done?: ActionResult }>({});
   const run = async () => {
     if (action.confirm !== undefined && !confirm(action.confirm)) return;
     setBusy(true);
@@ -216,8 +233,10 @@ function ActionButton({ action, record, id, query, onDone }: ActionButtonProps):
         body: action.body?.(record),
       });
       const secret = findSecret(answer, action.secret);
-      setResult({ ...(secret !== undefined && { secret }), ...(action.showAnswer === true && { answer }) });
-      notifications.show({ message: `${action.label}: ${text.common.saved}` });
+      const done = action.done(answer, record);
+      // what has no more to say than its sentence needs no dialog
+      if (done.facts === undefined) notifications.show({ message: done.message });
+      setResult({ ...(secret !== undefined && { secret }), ...(done.facts !== undefined && { done }) });
       await onDone();
     } catch (error) {
       setResult({ error });
@@ -237,7 +256,7 @@ function ActionButton({ action, record, id, query, onDone }: ActionButtonProps):
         {action.label}
       </Button>
       {result.secret !== undefined && <ShowSecret value={result.secret} onClose={close} />}
-      {(result.error !== undefined || result.answer !== undefined) && (
+      {(result.error !== undefined || result.done !== undefined) && (
         <Modal
           opened
           onClose={close}
@@ -245,11 +264,8 @@ function ActionButton({ action, record, id, query, onDone }: ActionButtonProps):
           size="lg"
           closeButtonProps={{ "aria-label": text.common.close }}
         >
-          {result.error !== undefined ? (
-            <Failure error={result.error} />
-          ) : (
-            <CodeEditor label={action.label} value={JSON.stringify(result.answer, undefined, 2)} />
-          )}
+          {result.error !== undefined && <Failure error={result.error} />}
+          {result.done !== undefined && <Done {...result.done} />}
         </Modal>
       )}
     </>

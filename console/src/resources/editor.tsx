@@ -11,6 +11,7 @@ import { EditorPage, Section } from "@/layout/page.tsx";
 import { type Row, readRecord, readText } from "@/lib/read.ts";
 import { ChooseWorkspace } from "@/session/choose-workspace.tsx";
 import { useSession } from "@/session/context.tsx";
+import type { Workspace } from "@/session/session.ts";
 import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
 import { missingFields, toBody, toValues } from "./body.ts";
@@ -18,12 +19,12 @@ import { fillPath, findSecret, splitRow, titleOf, useForget, useRecord } from ".
 import { FieldInput } from "./field-input.tsx";
 import { FormOrJson, readBody, StaysHere, useFormOrJson } from "./form-or-json.tsx";
 import { fromBody } from "./from-body.ts";
-import type { Resource, Write } from "./types.ts";
+import type { Field, Resource, Write } from "./types.ts";
 
 /** The page that makes a record. */
 export function ResourceCreate({ resource }: { readonly resource: Resource }): ReactNode {
   const { can } = useSession();
-  const { choosable, current } = useWorkspace();
+  const { choosable, current, all } = useWorkspace();
   const { create } = resource;
   const place = { title: resource.text.create, back: { to: `/${resource.name}`, label: resource.text.title } };
   if (create === undefined || !can(create.rows[0])) return <NotAllowed {...place} />;
@@ -34,7 +35,27 @@ export function ResourceCreate({ resource }: { readonly resource: Resource }): R
       </EditorPage>
     );
   }
-  return <Editor resource={resource} write={create} {...place} />;
+  return (
+    <Editor resource={resource} write={withWorkspace(create, choosable && current === undefined, all)} {...place} />
+  );
+}
+
+/** A write that asks for a workspace, where its record must belong to one and none is in view. */
+function withWorkspace(write: Write, isOpen: boolean, all: readonly Workspace[]): Write {
+  const { isOfWorkspace, fields } = write;
+  if (!isOpen || isOfWorkspace === undefined) return write;
+  const field: Field = {
+    name: "workspace_id",
+    label: text.common.workspace,
+    kind: "select",
+    required: true,
+    placeholder: text.common.chooseWorkspace,
+    options: all.map(({ id, name }) => ({ value: id, label: name })),
+    ...(all.length === 1 && { initial: all[0]?.id }),
+    when: isOfWorkspace,
+  };
+  // behind what decides about it
+  return { ...write, fields: [...fields.slice(0, 1), field, ...fields.slice(1)] };
 }
 
 /** What stands in place of a form that would be refused. */

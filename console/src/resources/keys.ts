@@ -114,6 +114,7 @@ export const keys: Resource = {
       { name: "kind", label: words.kind, kind: "select", options: kinds, initial: "workspace/service", required: true },
       ...shared,
     ],
+    isOfWorkspace: ({ kind }) => kind !== "organisation/service",
     // `kind` only chose the path; an organisation key belongs to no workspace.
     toBody({ kind, workspace_id, ...body }) {
       return kind === "organisation/service" || workspace_id === undefined ? body : { ...body, workspace_id };
@@ -130,6 +131,7 @@ export const keys: Resource = {
       body: () => ({}),
       confirm: words.rotateConfirm,
       secret: ["key"],
+      done: () => ({ message: words.rotated }),
     },
   ],
 };

@@ -1,4 +1,5 @@
-import { isRow, type Row } from "@/lib/read.ts";
+import { formatDuration } from "@/lib/format.ts";
+import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 import { needsAccounts, showJoined, showServerSettings } from "./mcp-facts.tsx";
 import { integrationAt, showMappings } from "./names.tsx";
@@ -14,7 +15,7 @@ import {
   toOptions,
 } from "./options.ts";
 import { settingsFieldOf, showSettings } from "./settings/settings-field.ts";
-import type { Field, Resource } from "./types.ts";
+import type { ActionResult, Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
 const ofIntegrations = text.resources.mcpIntegrations;
@@ -22,6 +23,28 @@ const ofServers = text.resources.mcpServers;
 const ofClients = text.resources.mcpClients;
 
 const isOpenApi = (values: Readonly<Record<string, unknown>>) => values.transport === "openapi";
+
+/** A test in words: it fails in the answer, not by its status. */
+function ofTest(answer: unknown): ActionResult {
+  const time = formatDuration(Number(readPath(answer, "response_time_ms")));
+  const status = readText(answer, "status_code");
+  const server = readText(answer, "server_name");
+  const isFailure = readPath(answer, "success") !== true;
+  return {
+    message: isFailure ? readText(answer, "message") : ofIntegrations.answered(time),
+    isFailure,
+    facts: [
+      [ofServers.address, readText(answer, "url")],
+      ...(status === "" ? [] : [[text.common.status, status] as const]),
+      ...(server === "" ? [] : [[ofIntegrations.answerer, server] as const]),
+    ],
+  };
+}
+
+const ofSync = (answer: unknown): ActionResult =>
+  readPath(answer, "success") === true
+    ? { message: ofIntegrations.synced }
+    : { message: readText(answer, "message"), isFailure: true, facts: [] };
 
 const connectionFields: readonly Field[] = [
   { name: "url", label: fields.url, kind: "text", required: true, placeholder: "https://tools.example/mcp" },
@@ -94,14 +117,14 @@ export const mcpIntegrations: Resource = {
       label: ofIntegrations.test,
       icon: "check",
       row: "POST /v1/mcp-integrations/{slug}/test",
-      showAnswer: true,
+      done: ofTest,
       when: isOwn,
     },
     {
       label: ofIntegrations.sync,
       icon: "refresh",
       row: "POST /v1/mcp-integrations/{slug}/sync",
-      showAnswer: true,
+      done: ofSync,
       when: isOwn,
     },
   ],
@@ -279,6 +302,7 @@ export const mcpServers: Resource = {
       descriptionField,
       ...settingFields,
     ],
+    isOfWorkspace: () => true,
     toBody: ({ source: _, ...body }) => body,
   },
   update: {
@@ -292,7 +316,7 @@ export const mcpServers: Resource = {
     toBody: withAggregate,
   },
   remove: { row: "DELETE /v1/mcp-servers/{slug}" },
-  actions: [{ label: ofIntegrations.test, icon: "check", row: "POST /v1/mcp-servers/{slug}/test", showAnswer: true }],
+  actions: [{ label: ofIntegrations.test, icon: "check", row: "POST /v1/mcp-servers/{slug}/test", done: ofTest }],
   sections: [
     {
       title: ofIntegrations.capabilities,
@@ -358,6 +382,8 @@ export const mcpClients: Resource = {
         options: choices("none", "client_secret_basic", "client_secret_post", "private_key_jwt"),
       },
     ],
+    // one that acts for itself has one workspace; others have those of their users
+    isOfWorkspace: ({ grant_types: grants }) => Array.isArray(grants) && grants.includes("client_credentials"),
     secret: ["client_secret"],
   },
   remove: { row: "DELETE /v1/mcp-oauth-clients/{id}" },

@@ -290,6 +290,7 @@ export const invites: Resource = {
       icon: "invites",
       row: "POST /v1/admin/users/invites/{inviteId}/resend",
       secret: ["inviteLink"],
+      done: () => ({ message: ofInvites.resent }),
       when: ({ status }) => status === "pending",
     },
   ],

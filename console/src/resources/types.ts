@@ -133,6 +133,8 @@ export interface Write {
   /** Path of the call; default: that of the first row. */
   readonly path?: (values: Row, id: string) => string;
   readonly fields: readonly Field[];
+  /** Whether what these values make must belong to a workspace: the form asks for it while all workspaces are in view. */
+  readonly isOfWorkspace?: (values: Row) => boolean;
   readonly when?: Condition;
   /** Changes the body before it is sent, for example to drop a member that only chose the path. */
   readonly toBody?: (body: Row, record: Row | undefined) => Row;
@@ -140,6 +142,16 @@ export interface Write {
   readonly multipart?: boolean;
   /** Members of the answer that hold a secret to be shown once, first found first. */
   readonly secret?: readonly string[];
+}
+
+/** What became of an action. */
+export interface ActionResult {
+  /** One sentence. */
+  readonly message: string;
+  /** What the sentence is about, by label. */
+  readonly facts?: readonly (readonly [label: string, value: ReactNode])[];
+  /** The call worked, and what it examined does not. */
+  readonly isFailure?: boolean;
 }
 
 /** A button of the detail page. */
@@ -154,8 +166,8 @@ export interface Action {
   /** Asked before the call is made. */
   readonly confirm?: string;
   readonly secret?: readonly string[];
-  /** Shows the answer instead of only saying that it worked. */
-  readonly showAnswer?: boolean;
+  /** What is said once it worked, in words. */
+  readonly done: (answer: unknown, record: Row) => ActionResult;
   readonly when?: Condition;
 }
 
