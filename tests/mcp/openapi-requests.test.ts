@@ -111,6 +111,11 @@ const named = cases.map(([place, style, explode, value, wanted]) => {
 const jsonName = withParameter({ in: "query", schema: undefined, content: { "application/json": { schema: {} } } });
 const reservedName = withParameter({ in: "query", allowReserved: true });
 const dotsName = withParameter({ in: "path", style: "label" });
+const spelledName = "spelled";
+paths["/%2e{v}/end"] = { get: { operationId: spelledName, parameters: [{ name: "v", in: "path", required: true }] } };
+for (const [index, path] of ["/../x", "/a/%2E%2e", "/a\\..\\x"].entries()) {
+  paths[path] = { get: { operationId: `leaves${index}` } };
+}
 const undeclared = "undeclared";
 paths["/undeclared/{id}"] = { get: { operationId: undeclared } };
 
@@ -144,6 +149,8 @@ test("a path never leaves its segments, whatever its style", async () => {
   const slug = await serve(parameterDocument);
   assert.deepEqual((await use(slug, dotsName, { v: "." })).request, undefined);
   assert.equal((await use(slug, dotsName, { v: "../.." })).request?.path, `/base/${dotsName}/...%2F../end`);
+  assert.deepEqual((await use(slug, spelledName, { v: "." })).request, undefined);
+  assert.equal((await list(slug)).filter(({ name }: { name: string }) => name.startsWith("leaves")).length, 0);
   assert.equal((await use(slug, undeclared, { id: "a/b" })).request?.path, "/base/undeclared/a%2Fb");
 });
 

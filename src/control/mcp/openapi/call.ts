@@ -5,7 +5,7 @@ import type { OutboundInit } from "../../../lib/outbound.ts";
 import { ArgumentError } from "./argument-error.ts";
 import { writeBody } from "./body-writer.ts";
 import { isJsonType, type Place } from "./parameters.ts";
-import { escapeQuery, writePairs, writePath, writeSimple } from "./styles.ts";
+import { escapeQuery, hasDotSegments, writePairs, writePath, writeSimple } from "./styles.ts";
 import type { OpenapiTool, ToolParameter } from "./tools.ts";
 
 /** Sends a request to an address. */
@@ -35,7 +35,7 @@ function fillPath(tool: OpenapiTool, given: Arguments): string {
     if (text === "") throw new ArgumentError(`${name} must be a text for the path`);
     return text;
   });
-  if (path.split("/").some((segment) => segment === "." || segment === "..")) {
+  if (hasDotSegments(path)) {
     throw new ArgumentError("the values for the path must not be dots alone");
   }
   return path;

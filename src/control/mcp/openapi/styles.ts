@@ -96,3 +96,8 @@ export function escapeQuery(text: string, allowReserved: boolean): string {
 export function escapeForm(text: string): string {
   return new URLSearchParams([["", text]]).toString().slice(1);
 }
+
+/** Whether a path leaves its place: a segment is `.` or `..` in one of the spellings that URLs take (WHATWG URL, section 4.4). */
+export function hasDotSegments(path: string): boolean {
+  return /(?:^|[/\\])(?:\.|%2e){1,2}(?:[/\\]|$)/i.test(path);
+}

@@ -5,6 +5,7 @@ import { toPlainName } from "../plain-name.ts";
 import { type RequestBody, readBody } from "./bodies.ts";
 import { maxDescription, type Parameter, readParameters } from "./parameters.ts";
 import { createRoom, type DocumentReader } from "./schemas.ts";
+import { hasDotSegments } from "./styles.ts";
 
 type Value = Readonly<Record<string, unknown>>;
 
@@ -118,7 +119,7 @@ function* readTool(
 ): Steps<OpenapiTool | string> {
   const room = createRoom();
   const { letters: roomLetters } = room;
-  if (/(?:^|\/)\.{1,2}(?:\/|$)/.test(path)) return "its path has dot segments";
+  if (hasDotSegments(path)) return "its path has dot segments";
   const lists = [item.parameters, operation.parameters];
   const parameters = yield* readParameters(reader, { path, lists, room });
   if (!parameters) return "it has more than 100 parameters";
