@@ -8,6 +8,7 @@ import {
   isNoText,
   isWholeResponse,
   jsonMembers,
+  maskNumber,
   mayEcho,
   type RequestStrings,
   readTokens,
@@ -53,6 +54,7 @@ export class AnswerWalk {
 
   #value(value: unknown, at: Place): unknown {
     if (typeof value === "string") return this.#text(value, at);
+    if (typeof value === "number" && at.isOwn) return this.#number(value);
     if (typeof value !== "object" || value === null) return value;
     if (at.depth === maxDepth) {
       this.hasOpaque = true;
@@ -104,6 +106,12 @@ export class AnswerWalk {
     if (type !== undefined && !isOwn && isCoded(text)) return this.#file(text, type);
     if (jsonMembers.has(name) && text.includes("\\")) return this.#json(text, at);
     return this.#replace(text);
+  }
+
+  /** A number that a model or a tool chose. */
+  #number(value: number): number {
+    const text = String(value);
+    return this.#replace(text) === text ? value : maskNumber(value);
   }
 
   /** A file that is text, such as what code has made. */

@@ -192,3 +192,8 @@ function collectTokens(value: unknown, name: string, found: { chosen: string[]; 
     }
   }
 }
+
+/** A number in which something was found: its digits become nines, so that it stays a number. */
+export function maskNumber(number: number): number {
+  return Number(String(number).replace(/[0-9]/g, "9"));
+}

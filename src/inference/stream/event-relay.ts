@@ -335,11 +335,12 @@ class EventRelay implements RunningStream {
 
   /** Sends what guardrails still hold of a response that failed; returns the error to report. */
   async #sendHeld(error: unknown): Promise<unknown> {
+    const { hooks } = this.#options;
     if (this.#ended || error instanceof GuardrailDeniedError) return error;
     try {
-      const rest = await this.#options.hooks?.releaseRest();
+      const rest = await hooks?.releaseRest();
       if (rest && !this.#hasLeft) this.#send(rest);
-      return error;
+      return hooks ? await hooks.readFailure(error) : error;
     } catch (denial) {
       return denial;
     }

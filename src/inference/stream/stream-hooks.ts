@@ -20,6 +20,7 @@ interface StreamGuard {
   ): Promise<PhaseOutcome["results"]>;
   toDenial(windowed: PhaseOutcome["results"], strict: boolean): Error;
   store(body: Body | undefined): void;
+  readFailure(failure: unknown): Promise<unknown>;
 }
 
 /** What the guardrails of a stream are made from. */
@@ -159,6 +160,11 @@ export class StreamHooks {
    */
   releaseQuiet(): Uint8Array | undefined {
     return this.#permit(this.#window?.releaseQuiet());
+  }
+
+  /** The failure of a response as its client may see it. */
+  readFailure(failure: unknown): Promise<unknown> {
+    return this.#options.guard.readFailure(failure);
   }
 
   #permit(released: Uint8Array | undefined): Uint8Array | undefined {

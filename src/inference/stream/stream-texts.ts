@@ -4,6 +4,7 @@ import {
   isNoText,
   isWholeResponse,
   jsonMembers,
+  maskNumber,
   mayEcho,
   type RequestStrings,
   readTokens,
@@ -85,6 +86,8 @@ class Collector implements EventTexts {
     const isRepeat = whole.isRepeat ?? false;
     if (typeof value === "string") {
       if (this.#isRead(holder, key, value, whole)) this.add(holder, key, { isRepeat });
+    } else if (typeof value === "number") {
+      if (whole.isOwn) this.add(holder, key, { isRepeat });
     } else if (Array.isArray(value))
       // a list holds its items by their index
       for (const index of value.keys()) this.addWhole(value as unknown as Holder, index, whole);
@@ -339,11 +342,11 @@ export function dropTokens(event: Body, places: readonly TextPlace[]): void {
 /** Writes the changed text of a place into its event. Tokens are dropped, not written. */
 export function writeText({ holder, key, stands }: TextPlace, text: string): void {
   if (stands?.for === "tokens" || text === stands?.text) return;
+  const value = holder[key];
   if (!stands) {
-    holder[key] = text;
+    holder[key] = typeof value !== "number" ? text : text === String(value) ? value : maskNumber(value);
     return;
   }
-  const value = holder[key];
   Reflect.deleteProperty(holder, key);
   holder[text] = value;
 }
