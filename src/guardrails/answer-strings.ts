@@ -32,6 +32,30 @@ interface Place {
 
 const root: Place = { name: "", holder: {}, depth: 0, isOwn: false, isEcho: false };
 
+/** Members of an object that change, or get another name. */
+class Changes {
+  readonly #holder: Body;
+  #members: Map<string, readonly [name: string, value: unknown]> | undefined;
+
+  constructor(holder: Body) {
+    this.#holder = holder;
+  }
+
+  /** Undefined removes a member. */
+  set(name: string, written: string, value: unknown): void {
+    this.#members ??= new Map();
+    this.#members.set(name, [written, value]);
+  }
+
+  /** The object with its changes; the same object without any. */
+  apply(): Body {
+    const members = this.#members;
+    if (!members) return this.#holder;
+    const entries = Object.entries(this.#holder).map(([name, value]) => members.get(name) ?? ([name, value] as const));
+    return Object.fromEntries(entries.filter(([, value]) => value !== undefined));
+  }
+}
+
 /**
  * Walks over every string of a response that a client may show, whichever member holds it: members and kinds that
  * nobody knows too. Keywords, ids and media are left out, and so are settings that the response repeats of its request.
@@ -65,34 +89,41 @@ export class AnswerWalk {
   }
 
   #list(list: readonly unknown[], at: Place): readonly unknown[] {
-    const changed = list.map((item) => this.#value(item, at));
-    return changed.some((item, index) => item !== list[index]) ? changed : list;
+    let changed: unknown[] | undefined;
+    for (let index = 0; index < list.length; index++) {
+      const after = this.#value(list[index], at);
+      if (after === list[index]) continue;
+      changed ??= [...list];
+      changed[index] = after;
+    }
+    return changed ?? list;
   }
 
   #object(holder: Body, { name: outer, depth, isOwn: isOwnAlready, isEcho }: Place): Body {
-    const isOwn = isOwnAlready || hasOwnNames(outer);
+    const isOwn = isOwnAlready || hasOwnNames(outer, holder);
     const isResponse = isWholeResponse(holder);
-    const members: [string, unknown][] = [];
-    let isChanged = false;
-    for (const [name, value] of Object.entries(holder)) {
+    const changes = new Changes(holder);
+    for (const name in holder) {
+      const value = holder[name];
       if (tokenMembers.includes(name)) {
         const tokens = this.#tokens(name, value);
-        isChanged ||= tokens !== value;
-        if (tokens !== undefined) members.push([name, tokens]);
+        if (tokens !== value) changes.set(name, name, tokens);
         continue;
       }
       const isKnown = (isEcho || isResponse) && this.#request.has(name);
       const written = isNameText(name, isOwn) && !isKnown ? this.#replace(name) : name;
-      const place = { name, holder, depth: depth + 1, isOwn, isEcho: isEcho || mayEcho(name, isResponse) };
-      const after = this.#value(value, place);
-      isChanged ||= after !== value || written !== name;
-      members.push([written, after]);
+      const isRead = typeof value === "string" || (typeof value === "object" && value !== null) || isOwn;
+      const after = isRead
+        ? this.#value(value, { name, holder, depth: depth + 1, isOwn, isEcho: isEcho || mayEcho(name, isResponse) })
+        : value;
+      if (after !== value || written !== name) changes.set(name, written, after);
     }
-    return isChanged ? Object.fromEntries(members) : holder;
+    return changes.apply();
   }
 
   /** What repeats a text token by token: it stays as it is, or goes. */
   #tokens(name: string, value: unknown): unknown {
+    if (typeof value !== "object" || value === null) return value;
     const { chosen, others } = readTokens(value);
     const isClean = [chosen, others].every((text) => text === "" || this.#replace(text) === text);
     return isClean ? value : withoutTokens(name, value);

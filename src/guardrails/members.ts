@@ -1,3 +1,4 @@
+import { memoizeText } from "../lib/bounded-map.ts";
 import { readDataUrl } from "../lib/data-url.ts";
 import { isObject } from "../lib/json.ts";
 import { isCoded, isMediaType, isWireWord, statedType } from "./leaves.ts";
@@ -40,6 +41,10 @@ const keywordMembers: ReadonlySet<string> = new Set([
   "detail",
   "truncation",
   "category",
+  "task",
+  "language",
+  "outcome",
+  "urlRetrievalStatus",
   "probability",
   "severity",
   "createTime",
@@ -72,19 +77,48 @@ const fileMembers: ReadonlySet<string> = new Set([
 /** What stands beside a string. */
 type Holder = Readonly<Record<string | number, unknown>>;
 
+/** What the name of a member says of its strings. */
+type MemberKind = "text" | "keyword" | "model" | "padding" | "sealed" | "file";
+
+/** Most names whose kinds are remembered, and the longest of them. */
+const mostNames = 1_000;
+const longestName = 64;
+
+const kindOf = memoizeText(mostNames, toKind, longestName);
+
+function toKind(name: string): MemberKind {
+  if (name === "model") return "model";
+  if (keywordMembers.has(name) || idForm.test(name)) return "keyword";
+  if (name === "obfuscation") return "padding";
+  if (sealedForm.test(name)) return "sealed";
+  return fileMembers.has(name) ? "file" : "text";
+}
+
 /**
  * Whether a string of a response is no text of a model: a keyword, an id, an image, or what only the provider can read.
  * Values of another form are text, whatever their member is.
  */
 export function isNoText(name: string, text: string, holder: Holder): boolean {
   if (text === "") return true;
-  if (name === "model") return modelWord.test(text);
-  if (keywordMembers.has(name) || idForm.test(name)) return word.test(text);
-  if (name === "obfuscation") return padding.test(text);
-  if (sealedForm.test(name)) return isCoded(text);
-  if (fileMembers.has(name)) return isCoded(text) && isMediaOrSealed(holder);
-  if (!text.startsWith("data:")) return isWireWord(text);
-  const url = readDataUrl(text);
+  switch (kindOf(name)) {
+    case "model":
+      return modelWord.test(text);
+    case "keyword":
+      return word.test(text);
+    case "padding":
+      return padding.test(text);
+    case "sealed":
+      return isCoded(text);
+    case "file":
+      return isCoded(text) && isMediaOrSealed(holder);
+    case "text":
+      return text.startsWith("data:") ? isMedia(text) : isWireWord(text);
+  }
+}
+
+/** Whether an address holds an image, audio or video itself. */
+function isMedia(address: string): boolean {
+  const url = readDataUrl(address);
   return url?.isBase64 === true && isMediaType(url.type) && isCoded(url.data);
 }
 
@@ -154,17 +188,17 @@ function collect(value: unknown, found: Set<string>): void {
 export const jsonMembers: ReadonlySet<string> = new Set(["arguments", "partial_json"]);
 
 /** Objects whose names of members a model or a tool chooses. */
-const ownNames: ReadonlySet<string> = new Set(["arguments", "input", "args", "response", "action", "metadata"]);
-const memberName = /^[\w$.:-]{1,64}$/;
+const ownNames: ReadonlySet<string> = new Set(["arguments", "input", "args", "response", "env", "metadata"]);
+const isMemberName = memoizeText(mostNames, (name) => /^[\w$.:-]{1,64}$/.test(name), longestName);
 
 /** Whether the name of a member is text: one that no API has, or that a model chose. */
 export function isNameText(name: string, isOwn: boolean): boolean {
-  return isOwn || !memberName.test(name);
+  return isOwn || !isMemberName(name);
 }
 
-/** Whether all names below a member are chosen by a model or a tool. */
-export function hasOwnNames(name: string): boolean {
-  return ownNames.has(name);
+/** Whether all names in the object of a member are chosen by a model or a tool. Events have whole responses as `response`. */
+export function hasOwnNames(name: string, value: Holder): boolean {
+  return ownNames.has(name) && !(name === "response" && value.object !== undefined);
 }
 
 /** Members that repeat a text token by token. */

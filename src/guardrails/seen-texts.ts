@@ -2,8 +2,9 @@ import { settleRepeats } from "./answer-strings.ts";
 import { type JsonPieces, readJsonPieces } from "./json-pieces.ts";
 import type { Leaves } from "./leaves.ts";
 import { RequestStrings } from "./members.ts";
+import { readRest, writeAnswer } from "./rest-texts.ts";
 import type { Subject } from "./subject.ts";
-import { holdsTokens, readRest, readText, toWholeText, writeAnswer, writeText } from "./texts.ts";
+import { holdsTokens, readText, toWholeText, writeText } from "./texts.ts";
 import { type Body, type BoundCheck, CheckError, type Hook, type Scope } from "./types.ts";
 import type { RunWork } from "./work.ts";
 

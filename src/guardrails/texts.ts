@@ -1,13 +1,12 @@
 import { isObject } from "../lib/json.ts";
-import { AnswerWalk } from "./answer-strings.ts";
-import { type Leaves, readLeaves } from "./leaves.ts";
-import type { RequestStrings } from "./members.ts";
-import { readToolRest, toToolText, walkToolAnswer, walkToolRequest } from "./tool-texts.ts";
+import { readLeaves } from "./leaves.ts";
+import { isNoText } from "./members.ts";
+import { toToolText, walkToolAnswer, walkToolRequest } from "./tool-texts.ts";
 import type { Body, Phase, Replace, RequestType, Scope } from "./types.ts";
-import { mapItems, onText, walkValues, withMember } from "./walk-values.ts";
+import { mapItems, mapMembers, onText, walkValues, withMember } from "./walk-values.ts";
 
 /** Identifies the strings of a call. */
-interface TextPlace {
+export interface TextPlace {
   readonly phase: Phase;
   readonly requestType: RequestType;
 }
@@ -166,6 +165,13 @@ const messagesRequest: Walk = (body, replace, scope) => {
 /** Fields in which calls of built-in tools hold their input and output. */
 const callMembers = ["action", "operation", "code", "queries", "results", "outputs"];
 
+/** Every string of such a field but keywords, ids and media. */
+function walkCall(value: unknown, replace: Replace, name: string, holder: Body = {}): unknown {
+  if (typeof value === "string") return isNoText(name, value, holder) ? value : replace(value);
+  if (Array.isArray(value)) return mapItems(value, (item) => walkCall(item, replace, name, holder));
+  return isObject(value) ? mapMembers(value, (inner, key) => walkCall(inner, replace, key, value)) : value;
+}
+
 /** An item of a Responses request or response. */
 function walkItem(item: unknown, replace: Replace): unknown {
   if (!isObject(item)) return walkContent(item, replace);
@@ -176,7 +182,7 @@ function walkItem(item: unknown, replace: Replace): unknown {
   changed = withMember(changed, "arguments", (given) => walkValues(given, replace));
   if (type === "custom_tool_call") changed = withMember(changed, "input", onText(replace));
   if (!type.endsWith("_call")) return changed;
-  for (const name of callMembers) changed = withMember(changed, name, (inner) => walkValues(inner, replace));
+  for (const name of callMembers) changed = withMember(changed, name, (inner) => walkCall(inner, replace, name));
   return changed;
 }
 
@@ -416,36 +422,6 @@ export function readText(place: TextPlace, body: Body, scope: Scope): string[] {
   return found;
 }
 
-/** Lists up to this length are searched without a set. */
-const shortList = 16;
-
-/** The strings beside the given ones, each once. */
-export function readRest(
-  { phase, requestType }: TextPlace,
-  body: Body,
-  { known, request }: { known: readonly string[]; request: RequestStrings },
-): Leaves {
-  if (requestType === "mcpToolCall") return { texts: readToolRest(phase, body), hasOpaque: false };
-  // of an event of a session everything is read that can be
-  if (requestType === "realtime") return { texts: [], hasOpaque: false };
-  const { texts, hasOpaque } = phase === "beforeRequestHook" ? readLeaves(body) : readAnswerLeaves(body, request);
-  // a set reads its strings to their ends; short lists hold the same strings, which compare at once
-  const seen = known.length > shortList ? new Set(known) : undefined;
-  return { texts: texts.filter((text) => !(seen ? seen.has(text) : known.includes(text))), hasOpaque };
-}
-
-/** Every string of a response, each once. */
-function readAnswerLeaves(body: Body, request: RequestStrings): Leaves {
-  const found = new Set<string>();
-  const collect = (text: string): string => {
-    found.add(text);
-    return text;
-  };
-  const walk = new AnswerWalk(collect, request);
-  walk.walk(body);
-  return { texts: [...found], hasOpaque: walk.hasOpaque };
-}
-
 /** The text of a call as one, where that is more than its strings: calls of tools are seen as JSON. */
 export function toWholeText(
   { phase, requestType, restoreNumbers }: TextPlace & { restoreNumbers?: (text: string) => string },
@@ -467,26 +443,6 @@ export function writeText(
 ): Body {
   let index = 0;
   return walkOf(place)(body, (text) => texts[index++] ?? text, scope);
-}
-
-/**
- * A response with strings replaced wherever it holds them; null leaves a string unchanged.
- *
- * @param known Its text, as `readText` has it, and then the rest.
- */
-export function writeAnswer(
-  place: TextPlace,
-  body: Body,
-  { known, texts, request }: { known: readonly string[]; texts: readonly (string | null)[]; request: RequestStrings },
-): Body {
-  const changed = writeText(place, body, { scope: "all", texts });
-  const replaced = new Map<string, string>();
-  for (const [index, text] of texts.entries()) {
-    const before = known[index];
-    if (text !== null && before !== undefined && text !== before) replaced.set(before, text);
-  }
-  if (replaced.size === 0) return changed;
-  return new AnswerWalk((text) => replaced.get(text) ?? text, request).walk(changed);
 }
 
 /** Whether a request has token ids instead of text: they depend on the provider's tokenizer and cannot be read. */

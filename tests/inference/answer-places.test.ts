@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { isObject } from "../../src/lib/json.ts";
+import { isObject, parseJson } from "../../src/lib/json.ts";
 import type { Transport } from "../../src/lib/outbound.ts";
+import { readEvents } from "../../src/lib/sse.ts";
 import { type AnswerShape, answerShapes } from "../support/answer-shapes.ts";
 import { createTestGateway, requestHeaders, type TestGateway, waitForLog } from "../support/gateway.ts";
 import { words } from "../support/guarded.ts";
@@ -18,7 +19,7 @@ after(() => gateway.close());
 const planted = "a kumquat, as planted";
 /** What docs/guardrails.md lists as not read in responses: keywords, ids, and what only the provider reads. */
 const notRead =
-  /^(?:id|type|role|object|status|model|modelVersion|phase|format|output_format|language|task|mimeType|mime_type|media_type|finish_reason|finishReason|stop_reason|service_tier|system_fingerprint|obfuscation|domain|outcome|urlRetrievalStatus)$|(?:_id|Id)$/;
+  /^(?:id|type|role|object|status|model|modelVersion|phase|format|output_format|language|task|mimeType|mime_type|media_type|finish_reason|finishReason|stop_reason|service_tier|system_fingerprint|obfuscation|outcome|urlRetrievalStatus)$|(?:_id|Id)$/;
 
 /** The value with the planted words in one of its strings, or in the name of a member that a model chose. */
 function* plantIn(value: unknown, name = "", isOwn = false): Iterable<readonly [at: string, value: unknown]> {
@@ -184,6 +185,37 @@ for (const shape of answerShapes) {
       const { text } = await ask(shape, { output_guardrails: hooks }, true);
       assert.equal(text, stream.text);
     }
+  });
+}
+
+/** Keywords and ids of a value, by their places. Those that a model chose are text. */
+function* fixedStrings(value: unknown, at = ""): Iterable<string> {
+  if (/\b(?:input|args)\b/.test(at)) return;
+  const name = at.slice(at.lastIndexOf(".") + 1);
+  if (typeof value === "string" && notRead.test(name)) yield `${at}: ${value}`;
+  if (Array.isArray(value)) for (const [index, item] of value.entries()) yield* fixedStrings(item, `${at}.${index}`);
+  else if (isObject(value))
+    for (const [key, inner] of Object.entries(value)) yield* fixedStrings(inner, `${at}.${key}`);
+}
+
+for (const shape of answerShapes) {
+  test(`${shape.name}: a redaction of letters leaves keywords and ids alone`, async () => {
+    const hooks = [{ "default.regexReplace": { rule: "/[a-z]/g", redactText: "x" } }];
+    wire.answer = () => Response.json(shape.whole);
+    const plain = JSON.parse((await ask(shape, {}, false)).text);
+    const redacted = JSON.parse((await ask(shape, { output_guardrails: hooks }, false)).text);
+    delete redacted.hook_results;
+    assert.notDeepEqual(redacted, plain);
+    assert.deepEqual([...fixedStrings(redacted)], [...fixedStrings(plain)]);
+    const { events } = shape;
+    if (!events) return;
+    wire.answer = () => toStream(encode(events, shape));
+    const readAll = (text: string) =>
+      readEvents(text).flatMap(({ event, data }) => [`event: ${event}`, ...fixedStrings(parseJson(data))]);
+    const stream = await ask(shape, {}, true);
+    const changed = await ask(shape, { output_guardrails: hooks }, true);
+    assert.notEqual(changed.text, stream.text);
+    assert.deepEqual(readAll(changed.text), readAll(stream.text));
   });
 }
 

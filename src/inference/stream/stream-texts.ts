@@ -95,7 +95,7 @@ class Collector implements EventTexts {
   }
 
   #addMembers(value: Holder, outer: string, whole: WholeValue): void {
-    const isOwn = whole.isOwn === true || hasOwnNames(outer);
+    const isOwn = whole.isOwn === true || hasOwnNames(outer, value);
     const isResponse = isWholeResponse(value);
     for (const name of Object.keys(value)) {
       if (tokenMembers.includes(name)) this.addTokens(value, name);
@@ -140,13 +140,18 @@ class Collector implements EventTexts {
   /** Every string of an event beside those of some members. */
   addOthers(event: Holder, but: readonly string[], whole: WholeValue = {}): void {
     // plain loop: this runs for every event
-    for (const key in event) if (!but.includes(key)) this.addMember(event, key, whole);
+    for (const key in event) {
+      const value = event[key];
+      const holdsText = typeof value === "string" || (typeof value === "object" && value !== null);
+      if ((holdsText || isNameText(key, false)) && !but.includes(key)) this.addMember(event, key, whole);
+    }
   }
 
   /** Every string of a member of an event. */
   addMember(event: Holder, key: string, whole: WholeValue = {}): void {
     if (tokenMembers.includes(key)) this.addTokens(event, key);
-    else this.addWhole(event, key, { ...whole, isEcho: mayEcho(key, false) });
+    else if (mayEcho(key, false)) this.addWhole(event, key, { ...whole, isEcho: true });
+    else this.addWhole(event, key, whole);
     if (isNameText(key, false)) this.#addStanding(event, key, { text: key, for: "name" });
   }
 }
