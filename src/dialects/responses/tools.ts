@@ -1,5 +1,5 @@
 import { InvalidRequestError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, objectsIn } from "../../lib/json.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
 import { cacheControl } from "../chat-writer.ts";
 
@@ -20,9 +20,6 @@ export interface ToolTable {
   /** The caller's names and types, by the same keys. */
   own: ReadonlyMap<string, OwnTool>;
 }
-
-/** Longest function name that all providers accept. */
-const maxName = 64;
 
 /** The name of a tool in a chat; its namespace makes it unique. */
 export function toChatName({ name, namespace }: Members): string {
@@ -65,8 +62,14 @@ function toTextFunction(tool: Members, name: string): Members {
   return toFunction({ ...tool, description: describeCustom(tool), parameters, strict: undefined }, name);
 }
 
-/** Reads the tools of a request; those that run at their provider are reported as dropped. */
-export function readTools({ tools }: ResponsesRequest, drop: Drop = () => {}): ToolTable {
+/** Tools that the items of an input add to those of the request, as Codex sends them. */
+function addedTools(input: ResponsesRequest["input"]): Members[] {
+  if (!Array.isArray(input)) return [];
+  return input.flatMap((item) => (item.type === "additional_tools" ? objectsIn(item.tools) : []));
+}
+
+/** Reads the tools of a request and of its input; those that run at their provider are reported as dropped. */
+export function readTools({ tools, input }: ResponsesRequest, drop: Drop = () => {}): ToolTable {
   const definitions = new Map<string, Members>();
   const own = new Map<string, OwnTool>();
   const add = (tool: Members, namespace?: string): void => {
@@ -76,16 +79,11 @@ export function readTools({ tools }: ResponsesRequest, drop: Drop = () => {}): T
       return;
     }
     const chatName = toChatName({ name, namespace });
-    // whether a plain function's long name is valid is up to its provider
-    if (namespace !== undefined && chatName.length > maxName) {
-      drop(`tools.${chatName}`);
-      return;
-    }
     definitions.set(chatName, type === "custom" ? toTextFunction(tool, chatName) : toFunction(tool, chatName));
     own.set(chatName, { kind: type, name, ...(namespace !== undefined && { namespace }) });
   };
-  for (const tool of tools ?? []) {
-    const { type, name, tools: inner } = tool as Members; // fields besides `type` depend on it
+  for (const tool of [...objectsIn(tools), ...addedTools(input)]) {
+    const { type, name, tools: inner } = tool;
     if (type !== "namespace" || typeof name !== "string" || !Array.isArray(inner)) add(tool);
     else for (const one of inner.filter(isObject)) add(one, name);
   }

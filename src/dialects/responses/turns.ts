@@ -110,6 +110,9 @@ class MessageBuilder {
       case "reasoning":
         this.#assistant().think(item, this.#drop);
         break;
+      case "additional_tools":
+        // they are among the tools of the request
+        break;
       case "item_reference":
         refuseReference();
         break;

@@ -3,6 +3,7 @@ import { UpstreamError } from "../../errors.ts";
 import { isObject, parseJson, stringOf } from "../../lib/json.ts";
 import { readFailure, statusOfErrorBody } from "../../providers/core/failures.ts";
 import type { StreamMapper, UpstreamEvent } from "../../providers/core/types.ts";
+import { CallIndexes } from "../../providers/shared/call-indexes.ts";
 import { BlockWriter } from "./block-writer.ts";
 import { type StreamObserver, toStreamError } from "./stream-observer.ts";
 
@@ -15,10 +16,21 @@ export function toFailureOfChunk(chunk: Record<string, unknown>, data: string, p
   return new UpstreamError(status, `${provider} error: ${message}`, { ...details, provider });
 }
 
+/** A chunk with an index for each call of its first choice, the one that other dialects read. */
+function withIndexes(chunk: Record<string, unknown>, choices: readonly unknown[], indexes: CallIndexes): object {
+  const [choice, ...others] = choices;
+  if (!isObject(choice) || !isObject(choice.delta) || !Array.isArray(choice.delta.tool_calls)) return chunk;
+  const { tool_calls: given } = choice.delta;
+  const calls = indexes.settle(given);
+  if (calls === given) return chunk;
+  return { ...chunk, choices: [{ ...choice, delta: { ...choice.delta, tool_calls: calls } }, ...others] };
+}
+
 /** A mapper of streams that are in the shape of a chat already. */
 export function createPlainMapper(provider: string): StreamMapper {
   let isDone = false;
   let usage: unknown;
+  const indexes = new CallIndexes();
   return {
     map({ data }: UpstreamEvent) {
       const chunk = parseJson(data);
@@ -27,7 +39,7 @@ export function createPlainMapper(provider: string): StreamMapper {
       if (isObject(chunk.usage)) usage = chunk.usage;
       const choices: unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
       isDone ||= choices.some((choice) => isObject(choice) && typeof choice.finish_reason === "string");
-      return [chunk];
+      return [withIndexes(chunk, choices, indexes)];
     },
     done() {
       isDone = true;

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { isObject, requireJson } from "../../lib/json.ts";
 import { failureOfError } from "../core/failures.ts";
 import type { ChunkCorrector, ConversionOptions, StreamMapper, UpstreamEvent } from "../core/types.ts";
+import { CallIndexes } from "../shared/call-indexes.ts";
 import { requireSuccess } from "./answer.ts";
 import {
   type AnswerReader,
@@ -48,6 +49,7 @@ class ChoiceCorrector {
   readonly #options: ConversionOptions;
   readonly #blocks = new Map<number, StreamedBlocks>();
   readonly #begun = new Set<number>();
+  readonly #calls = new Map<number, CallIndexes>();
   /** Whether the first deltas of all choices were already sent elsewhere. */
   hasBegun = false;
 
@@ -76,7 +78,7 @@ class ChoiceCorrector {
     }
     const given = isObject(choice.delta) ? choice.delta : {};
     const index = typeof choice.index === "number" ? choice.index : 0;
-    let delta = this.#correctDelta(given, index);
+    let delta = this.#settleCalls(this.#correctDelta(given, index), index);
     if (!this.hasBegun && !this.#begun.has(index)) {
       this.#begun.add(index);
       if (typeof delta.role !== "string") {
@@ -87,6 +89,14 @@ class ChoiceCorrector {
       if (isSilent({ ...delta, role: null })) return undefined;
     }
     return set(made, "delta", delta);
+  }
+
+  /** The delta with an index for each of its calls. */
+  #settleCalls(delta: Members, index: number): Members {
+    if (!Array.isArray(delta.tool_calls)) return delta;
+    const indexes = this.#calls.get(index) ?? new CallIndexes();
+    this.#calls.set(index, indexes);
+    return set(delta, "tool_calls", indexes.settle(delta.tool_calls));
   }
 
   #correctDelta(delta: Members, index: number): Members {
@@ -192,6 +202,7 @@ const innerNames = [
 const streamedChoice = [...plainChoice.chat].filter((name) => name !== "message");
 const plainNames = namesOf([...plainAnswer, ...streamedChoice, ...plainMessage, ...innerNames]);
 const reasoningNames = namesOf(["reasoning", "reasoning_content"]);
+const callNames = namesOf(["tool_calls"]);
 
 /**
  * Creates a corrector for streams in which only a few chunks need a change. Field names identify these chunks, so the
@@ -205,6 +216,7 @@ export function createChunkCorrector(reader: AnswerReader, options: ConversionOp
     concerns: (block) =>
       !choices.hasBegun ||
       choices.hasBlocks ||
+      findMember(block, callNames, "listed") ||
       (strict ? findMember(block, plainNames, "other") : findMember(block, reasoningNames, "listed")),
     correct(chunk) {
       requireSuccess(chunk, reader);

@@ -14,6 +14,7 @@ import {
   toUsage,
   type UnifiedToolCall,
 } from "./answers.ts";
+import { CallIndexes } from "./call-indexes.ts";
 
 const text = v.nullish(v.string());
 const count = v.nullish(v.number());
@@ -150,21 +151,18 @@ export function fromOpenaiLike(body: unknown, { model }: ChatRequest, options: C
 
 /** One choice of a stream: what it has sent so far. */
 interface ChoiceState {
-  /** Number of each call, by the upstream's index. */
-  calls: Map<number, number>;
+  calls: CallIndexes;
   hasEnded: boolean;
 }
 
 /** Tool call deltas: id and name once, then only arguments. */
 function toCallDeltas(calls: readonly ToolCall[], state: ChoiceState, answerId: string): object[] {
   return calls.map((call) => {
-    const upstreamIndex = call.index ?? (call.function?.name ? state.calls.size : state.calls.size - 1);
     const { name, arguments: value } = call.function ?? {};
     const pieces = typeof value === "string" ? value : isObject(value) ? JSON.stringify(value) : "";
-    const known = state.calls.get(upstreamIndex);
-    if (known !== undefined) return { index: known, function: { arguments: pieces } };
-    const index = state.calls.size;
-    state.calls.set(upstreamIndex, index);
+    const begun = state.calls.count;
+    const index = state.calls.indexOf({ ...call, function: { name, arguments: pieces } });
+    if (index < begun) return { index, function: { arguments: pieces } };
     const id = call.id ?? callId(answerId, index);
     return { index, id, type: "function", function: { name: name ?? "", arguments: pieces } };
   });
@@ -197,7 +195,7 @@ export function createOpenaiLikeMapper(
   const mapChoice = ({ index, delta, finish_reason, logprobs }: ChunkChoice, make: ChunkMaker): object[] => {
     const at = { index: index ?? 0, logprobs };
     const known = states.get(at.index);
-    const state = known ?? { calls: new Map(), hasEnded: false };
+    const state = known ?? { calls: new CallIndexes(), hasEnded: false };
     states.set(at.index, state);
     const said = delta ? toDelta(delta, options) : {};
     const calls = toCallDeltas(delta?.tool_calls ?? [], state, head.id);
@@ -207,7 +205,7 @@ export function createOpenaiLikeMapper(
     else if (Object.keys(said).length > 0) chunks.push(make(said, null, at));
     if (finish_reason && !state.hasEnded) {
       state.hasEnded = true;
-      chunks.push(make({}, toFinishReason(finish_reason, state.calls.size > 0), { index: at.index }));
+      chunks.push(make({}, toFinishReason(finish_reason, state.calls.count > 0), { index: at.index }));
     }
     return chunks;
   };

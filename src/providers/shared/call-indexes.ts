@@ -1,0 +1,72 @@
+import { isObject, nonEmptyString, parseJson } from "../../lib/json.ts";
+
+type Call = Readonly<Record<string, unknown>>;
+
+/** A call of a stream: what it has sent so far. */
+interface OpenCall {
+  id: string | undefined;
+  arguments: string;
+}
+
+const argumentsOf = ({ function: named }: Call): string =>
+  isObject(named) && typeof named.arguments === "string" ? named.arguments : "";
+
+const nameOf = ({ function: named }: Call): string | undefined =>
+  isObject(named) ? nonEmptyString(named.name) : undefined;
+
+/**
+ * Numbers the tool calls of one streamed choice. Some hosts give every call the index 0, or none: a new id under a known index,
+ * or a new name after complete arguments, begins another call (https://github.com/ollama/ollama/blob/main/docs/openai.md,
+ * https://ai.google.dev/gemini-api/docs/openai).
+ */
+export class CallIndexes {
+  readonly #calls: OpenCall[] = [];
+  /** The newest call of each of the host's indexes. */
+  readonly #newest = new Map<unknown, number>();
+
+  /** How many calls have begun. */
+  get count(): number {
+    return this.#calls.length;
+  }
+
+  /** The index of a call or of more of its arguments. */
+  indexOf(call: Call): number {
+    const id = nonEmptyString(call.id);
+    const known = this.#find(call, id);
+    const index = known ?? this.#calls.length;
+    const open = this.#calls[index] ?? { id, arguments: "" };
+    open.id ??= id;
+    open.arguments += argumentsOf(call);
+    this.#calls[index] = open;
+    this.#newest.set(call.index ?? undefined, index);
+    return index;
+  }
+
+  /** Calls of a delta with their indexes; the same list where the host's are right. */
+  settle(calls: readonly unknown[]): readonly unknown[] {
+    let isSame = true;
+    const settled = calls.map((call) => {
+      if (!isObject(call)) return call;
+      const index = this.indexOf(call);
+      if (call.index === index) return call;
+      isSame = false;
+      return { ...call, index };
+    });
+    return isSame ? calls : settled;
+  }
+
+  /** The open call that a delta belongs to; undefined for one that begins a call. */
+  #find(call: Call, id: string | undefined): number | undefined {
+    const hasIndex = typeof call.index === "number";
+    const index = hasIndex ? this.#newest.get(call.index) : this.#calls.length - 1;
+    const open = index === undefined ? undefined : this.#calls[index];
+    if (index === undefined || !open) return undefined;
+    if (id !== undefined && open.id !== undefined) {
+      if (id === open.id) return index;
+      const same = this.#calls.findIndex((one) => one.id === id);
+      return same < 0 ? undefined : same;
+    }
+    const begins = nameOf(call) !== undefined && open.arguments !== "" && parseJson(open.arguments) !== undefined;
+    return begins ? undefined : index;
+  }
+}
