@@ -41,7 +41,7 @@ export async function readCloudFile(path: string): Promise<string> {
 }
 
 /** Path of a file database; undefined for others. */
-function databasePath(url: string): string | undefined {
+export function databasePath(url: string): string | undefined {
   if (!url.startsWith("file:")) return undefined;
   const path = url.slice("file:".length).replace(/[?#].*$/, "");
   const local = path.startsWith("//") ? path.replace(/^\/\/[^/]*/, "") : path;

@@ -90,7 +90,7 @@ async function serve(): Promise<void> {
   const gateway = await createGatewayFromEnvironment(settings);
   const firstKeys = await gateway.start();
   const listeners = await listenByMode(gateway, settings);
-  handleProcessEvents(createShutdown(gateway, listeners, settings.drainSeconds));
+  handleProcessEvents(createShutdown(gateway, listeners, settings));
   const [first, second] = listeners;
   printBanner(urlOf(settings.hostname, first.port), firstKeys, settings);
   if (second) console.log(`MCP servers are at ${urlOf(settings.hostname, second.port)}`);
@@ -122,7 +122,7 @@ function prepare(): Promise<Gateway> {
     const { serverMode } = settings.gateway;
     const port = { ...listenOptionsOf(settings), port: settings.mcpPort };
     const listeners = serverMode === "all" ? [await listen(onMcpPort(gateway), port)] : [];
-    handleProcessEvents(createShutdown(gateway, listeners, settings.drainSeconds));
+    handleProcessEvents(createShutdown(gateway, listeners, settings));
     hostBanner = (address) => printBanner(address, firstKeys, settings);
     return gateway;
   })();

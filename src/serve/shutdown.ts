@@ -1,7 +1,10 @@
 import process from "node:process";
 import { isatty } from "node:tty";
 import type { Gateway } from "../gateway.ts";
+import type { Settings } from "../settings.ts";
+import { databasePath } from "./environment.ts";
 import { forgetUnused } from "./forget.ts";
+import { exists } from "./keys-file.ts";
 import type { Listener } from "./listener.ts";
 
 /** Time between "not ready" and "no new connections", so that load balancers notice. */
@@ -19,8 +22,14 @@ interface Shutdown {
   hurry(): void;
 }
 
+/** How a process is shut down. */
+type ShutdownSettings = Pick<Settings, "drainSeconds" | "database">;
+
 /** Shuts down gracefully: not ready, no new connections, running requests finish, rows are written. */
-export function createShutdown(gateway: Gateway, listeners: readonly Listener[], drainSeconds: number): Shutdown {
+export function createShutdown(gateway: Gateway, listeners: readonly Listener[], settings: ShutdownSettings): Shutdown {
+  const { drainSeconds, database } = settings;
+  const path = databasePath(database);
+  const isAlone = () => path === undefined || !exists(`${path}-wal`);
   const { promise: hurried, resolve: hurry } = Promise.withResolvers<void>();
   let hasBegun = false;
   let code = 0;
@@ -39,7 +48,7 @@ export function createShutdown(gateway: Gateway, listeners: readonly Listener[],
       await drain();
       await Promise.all(listeners.map((listener) => listener.close()));
       await gateway.close();
-      await forgetUnused();
+      await forgetUnused(isAlone);
     } catch (error) {
       console.error("Cannot shut down gracefully", error);
       process.exit(1);
