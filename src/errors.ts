@@ -184,6 +184,9 @@ export class LimitsUnavailableError extends UnavailableError {}
 /** There is no room for the log row of the request. It leaves none. */
 export class LogBusyError extends UnavailableError {}
 
+/** The process has no file descriptors left for a connection to a provider, which is not to blame. */
+export class OutOfFilesError extends UnavailableError {}
+
 /** The caller disconnected before the response. Only the log shows this error. */
 export class ClientClosedError extends GatewayError {
   override readonly status = 499;

@@ -33,8 +33,9 @@ import { createHeaderRules } from "../lib/headers.ts";
 import { createIdFactory, firstIdOf } from "../lib/ids.ts";
 import { createOutbound, createSocketOutbound, type Outbound, webTransport } from "../lib/outbound.ts";
 import { dayMs } from "../lib/periods.ts";
+import { Tally } from "../lib/tally.ts";
 import { createTimers } from "../lib/timers.ts";
-import { countTokens } from "../lib/token-count.ts";
+import { countTokens, withBoundedWaiting } from "../lib/token-count.ts";
 import { createIndexedLog } from "../log-index/indexed-log.ts";
 import { LogIndex } from "../log-index/log-index.ts";
 import { createIndexReader } from "../log-reader/index-reader.ts";
@@ -331,7 +332,12 @@ function createCalls(options: GatewayOptions) {
     warn: (message) => warnOf(options)(message),
   });
   const transport = options.transport ?? webTransport;
-  return { guard, transport, outbound: createOutbound({ transport, guard }) };
+  const refused = new Tally((count) => {
+    const remedy = "raise the limit of open files (ulimit -n), or lower MAX_CONCURRENT_REQUESTS";
+    warnOf(options)(`No file descriptors are left: ${count} calls failed and were answered with 503; ${remedy}`);
+  });
+  const sent = { transport, guard, onOutOfFiles: () => refused.note() };
+  return { guard, outbound: createOutbound(sent), openSocket: createSocketOutbound(sent) };
 }
 
 /** Starts to push metrics, if the operator asked for it. The result stores waiting rows and pushes a last time. */
@@ -385,7 +391,7 @@ export async function createServices(
   const headerPrefixes = headerPrefixesOf(options);
   const providers = createProviderRegistry(options.providers);
   const createId = createIdFactory(clock.now);
-  const { guard, transport, outbound } = createCalls(options);
+  const { guard, outbound, openSocket } = createCalls(options);
   const { redactor, writer, queue, ...log } = await openLog(options, parts, { providers, createId, outbound });
   const guardrails = createOwnGuardrails(options, { outbound, clock, services: () => services });
   const identity = await createIdentity(options, parts, { outbound, guard, services: () => services });
@@ -411,7 +417,7 @@ export async function createServices(
     timers,
     limits,
     bodies: new ByteBudget(limits.heldBodyBytes, timers),
-    openSocket: createSocketOutbound({ transport, guard }),
+    openSocket,
     ...createSwitches(options),
     ...log,
     ...createFeedback(options, parts),
@@ -431,7 +437,7 @@ export async function createServices(
     authTools: await createAuthTools(options, identity.control, { outbound, clock }),
     headerPrefixes,
     headerRules: createHeaderRules(headerPrefixes),
-    countTokens: options.countTokens ?? countTokens,
+    countTokens: withBoundedWaiting(options.countTokens ?? countTokens),
     streams: new Set<RunningStream>(),
     calls: new Set<RunningCall>(),
     handle,

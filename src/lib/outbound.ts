@@ -69,11 +69,17 @@ export interface Transport {
    * @throws {AddressRefusedError} If an address is rejected.
    */
   openSocket?(url: string, init: SocketInit, allows?: (address: string) => boolean): Promise<SocketAnswer>;
+  /**
+   * Whether the process has no file descriptors left. Asked after a connection could not be made: resolvers and some
+   * runtimes then report that the name or the port does not exist.
+   */
+  isOutOfFiles?(): boolean;
 }
 
 /**
  * Why there is no usable response: the address is not allowed, connecting failed or timed out, the connection closed
- * early, the caller aborted, the request is invalid, or the response is not valid HTTP.
+ * early, the caller aborted, the request is invalid, the response is not valid HTTP, or the process has no file
+ * descriptors left.
  */
 export type OutboundErrorKind =
   | "refused_address"
@@ -82,7 +88,8 @@ export type OutboundErrorKind =
   | "reset"
   | "aborted"
   | "invalid_request"
-  | "bad_answer";
+  | "bad_answer"
+  | "out_of_files";
 
 /** A request without a usable response. `cause` is the runtime's error, or the reason of the signal. */
 export class OutboundError extends Error {
@@ -123,8 +130,26 @@ export const webTransport: Transport = {
   },
 };
 
+/** What outbound requests are sent with. */
+interface OutboundParts {
+  transport: Transport;
+  guard: AddressGuard;
+  /** Called for each request that failed because the process has no file descriptors left. */
+  onOutOfFiles?: (() => void) | undefined;
+}
+
+/** As `toOutboundError`, and recognises what the lack of file descriptors looks like. */
+function toFailure(error: unknown, signal: AbortSignal | undefined, parts: OutboundParts): OutboundError {
+  let failure = toOutboundError(error, signal);
+  if (failure.kind === "unreachable" && parts.transport.isOutOfFiles?.()) {
+    failure = new OutboundError("out_of_files", messages.out_of_files, { cause: error });
+  }
+  if (failure.kind === "out_of_files") parts.onOutOfFiles?.();
+  return failure;
+}
+
 /** Creates the function that sends all outbound requests of a gateway. */
-export function createOutbound(options: { transport: Transport; guard: AddressGuard }): Outbound {
+export function createOutbound(options: OutboundParts): Outbound {
   const { transport, guard } = options;
   const untrusting = createAddressGuard({ trustedHosts: [] });
 
@@ -149,13 +174,13 @@ export function createOutbound(options: { transport: Transport; guard: AddressGu
   };
   return (url, init) => {
     const fail = (error: unknown): never => {
-      throw toOutboundError(error, init.signal);
+      throw toFailure(error, init.signal, options);
     };
     try {
       init.signal?.throwIfAborted();
       return start(url, init, init.origin).then(check, fail);
     } catch (error) {
-      return Promise.reject(toOutboundError(error, init.signal));
+      return Promise.reject(toFailure(error, init.signal, options));
     }
   };
 }
@@ -164,10 +189,7 @@ export function createOutbound(options: { transport: Transport; guard: AddressGu
 export type SocketOutbound = (url: string, init: SocketInit & Pick<OutboundInit, "origin">) => Promise<SocketAnswer>;
 
 /** Creates the function that opens all outbound WebSockets of a gateway; undefined where the transport has no sockets. */
-export function createSocketOutbound(options: {
-  transport: Transport;
-  guard: AddressGuard;
-}): SocketOutbound | undefined {
+export function createSocketOutbound(options: OutboundParts): SocketOutbound | undefined {
   const { transport, guard } = options;
   if (!transport.openSocket) return undefined;
   const open = transport.openSocket.bind(transport);
@@ -180,7 +202,7 @@ export function createSocketOutbound(options: {
       const isLiteral = isLiteralHost(target.hostname);
       return await open(url, init, isLiteral ? undefined : (address) => guard.allowsAddress(target, address));
     } catch (error) {
-      throw toOutboundError(error, init.signal);
+      throw toFailure(error, init.signal, options);
     }
   };
 }
@@ -200,10 +222,13 @@ const messages: Record<OutboundErrorKind, string> = {
   aborted: "Cannot finish the request: it was aborted",
   invalid_request: "Cannot send the request: it is not valid HTTP",
   bad_answer: "Cannot read the response: it is not valid HTTP",
+  out_of_files: "Cannot connect: the process has no file descriptors left",
 };
 
 /** Codes of Node, Bun and undici errors; other codes mean that no connection could be made. */
 const kindOfCode: Readonly<Record<string, OutboundErrorKind>> = {
+  EMFILE: "out_of_files",
+  ENFILE: "out_of_files",
   ETIMEDOUT: "connect_timeout",
   UND_ERR_CONNECT_TIMEOUT: "connect_timeout",
   ECONNRESET: "reset",
@@ -239,6 +264,7 @@ const kindOfCodePrefix: readonly (readonly [string, OutboundErrorKind])[] = [
 
 /** Messages of errors without a code, most specific first: Deno's fetch, and parsers. */
 const kindOfMessage: readonly (readonly [RegExp, OutboundErrorKind])[] = [
+  [/too many open files/i, "out_of_files"],
   [/its body broke off/, "aborted"], // the gateway's own: Deno copies a body error's message into its own error
   [/connection reset|broken pipe|connection closed before|reading a body from connection|socket hang up/i, "reset"],
   [/unexpected eof|connection aborted|early eof/i, "reset"],

@@ -51,8 +51,8 @@ function estimateByBytes(strings: readonly string[]): number {
 }
 
 /**
- * Tokens of strings. Strings that together have more than 65,536 characters, and those the counter cannot count, count one
- * token for four bytes.
+ * Tokens of strings. Strings that together have more than 65,536 characters, and those the counter cannot count or has no
+ * time for, count one token for four bytes.
  */
 export async function estimateTokens(strings: readonly string[], count: TokenCounter): Promise<number> {
   let length = 0;
@@ -61,6 +61,28 @@ export async function estimateTokens(strings: readonly string[], count: TokenCou
   if (length === 0) return 0;
   // an estimate is better than a request that never ends
   return count(strings).catch(() => estimateByBytes(strings));
+}
+
+/**
+ * Most characters that wait to be counted. Text of the slowest kind takes up to a millisecond for a thousand characters, and
+ * requests that wait keep their bodies.
+ */
+const maxWaiting = 256 * 1024;
+
+/** A counter that rejects what comes while many characters wait: `estimateTokens` then estimates from bytes. */
+export function withBoundedWaiting(count: TokenCounter, most: number = maxWaiting): TokenCounter {
+  let waiting = 0;
+  return async (strings) => {
+    let length = 0;
+    for (const text of strings) length += text.length;
+    if (waiting > 0 && waiting + length > most) throw new Error("Cannot count tokens now: too much text waits");
+    waiting += length;
+    try {
+      return await count(strings);
+    } finally {
+      waiting -= length;
+    }
+  };
 }
 
 /**

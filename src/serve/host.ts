@@ -13,6 +13,7 @@ import type { Listener, ListenOptions } from "./listener.ts";
 import { createLogReaderThread } from "./log-reader-thread.ts";
 import { createLogThread } from "./log-thread.ts";
 import { createMailer } from "./mailer.ts";
+import { checkOpenFiles } from "./open-files.ts";
 import { readProcessStats } from "./process-stats.ts";
 import { connectRedis } from "./redis.ts";
 import { loadTransport, runtime } from "./runtime-transport.ts";
@@ -45,6 +46,7 @@ async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway
   };
   const alerts = { ...settings.gateway.alerts, sendMail: settings.mail && createMailer(settings.mail) };
   const { database: url, gateway: options } = settings;
+  checkOpenFiles(options);
   const isShared = (options.workers ?? 1) > 1 || options.redis !== undefined;
   const release = await markServed({ url, isShared }, (message) => console.error(message));
   const gateway = createGateway({ ...options, ...host, alerts });

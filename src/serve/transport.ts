@@ -1,14 +1,26 @@
+import { closeSync, openSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import process from "node:process";
 import { AddressRefusedError, createAddressGuard } from "../lib/address.ts";
 import { OutboundError, type Transport, type TransportInit } from "../lib/outbound.ts";
 import { readFetchLimit, withinFetchLimit } from "./fetch-limit.ts";
+import { hasCode } from "./keys-file.ts";
 import { createCheckedSender, createSocketSender, type SocketSenderOptions } from "./transport-http.ts";
 import { announcedLength, decodeAnswer, findHeader, markBody } from "./transport-streams.ts";
 import { createUndiciSender } from "./transport-undici.ts";
 import { createSocketConnector } from "./websocket-connect.ts";
 
 const acceptEncoding = "accept-encoding";
+
+/** Whether the process can open no further file or connection. */
+function isOutOfFiles(): boolean {
+  try {
+    closeSync(openSync(process.execPath, "r"));
+    return false;
+  } catch (error) {
+    return hasCode(error, "EMFILE") || hasCode(error, "ENFILE");
+  }
+}
 
 /** Options of the transport for Bun. */
 export interface BunTransportOptions extends SocketSenderOptions {
@@ -37,6 +49,7 @@ export function createBunTransport(options: BunTransportOptions = {}): Transport
     },
     sendChecked: createCheckedSender(options),
     openSocket: createSocketConnector(options),
+    isOutOfFiles,
   };
 }
 
@@ -55,6 +68,7 @@ export function createDenoTransport(options: SocketSenderOptions = {}): Transpor
     },
     sendChecked: createCheckedSender(options),
     openSocket: createSocketConnector(options),
+    isOutOfFiles,
   };
 }
 
@@ -64,6 +78,7 @@ export function createNodeTransport(options: SocketSenderOptions = {}): Transpor
     send: createUndiciSender(),
     sendChecked: createCheckedSender(options),
     openSocket: createSocketConnector(options),
+    isOutOfFiles,
   };
 }
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { countTokens, estimateTokens } from "../../src/lib/token-count.ts";
+import { countTokens, estimateTokens, withBoundedWaiting } from "../../src/lib/token-count.ts";
 
 for (const [text, tokens] of [
   ["", 0],
@@ -54,3 +54,16 @@ for (const [name, letter] of [
     assert.ok(turns >= 10, "others have a turn");
   });
 }
+
+test("withBoundedWaiting() counts what fits beside what is being counted, and one text of any length", async () => {
+  const ends: (() => void)[] = [];
+  const count = withBoundedWaiting(() => new Promise((resolve) => ends.push(() => resolve(1))), 100);
+  const ask = (length: number) => estimateTokens(["a".repeat(length)], count);
+  const [first, second] = [ask(60), ask(40)];
+  assert.equal(await ask(40), 10, "four bytes are a token");
+  for (const end of ends.splice(0)) end();
+  assert.deepEqual([await first, await second], [1, 1]);
+  const long = ask(1_000);
+  for (const end of ends.splice(0)) end();
+  assert.equal(await long, 1);
+});

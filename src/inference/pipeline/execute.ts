@@ -6,6 +6,7 @@ import {
   InternalError,
   LimitsUnavailableError,
   LogBusyError,
+  OutOfFilesError,
   RateLimitError,
   TimeoutError,
   toGatewayError,
@@ -229,9 +230,9 @@ class Execution<Value> {
   }
 }
 
-const ownRefusals = [BudgetError, RateLimitError, LimitsUnavailableError, LogBusyError];
+const ownRefusals = [BudgetError, RateLimitError, LimitsUnavailableError, LogBusyError, OutOfFilesError];
 
-/** Whether a limit of the gateway refused a call. A retry would meet it again, other targets may have room. */
+/** Whether the gateway refused a call for want of room. A retry would meet it again, other targets may have room. */
 function isOwnRefusal(error: GatewayError | undefined): boolean {
   return ownRefusals.some((kind) => error instanceof kind);
 }

@@ -1,4 +1,4 @@
-import { GatewayError, InvalidRequestError, TimeoutError, UpstreamError } from "../../errors.ts";
+import { GatewayError, InvalidRequestError, OutOfFilesError, TimeoutError, UpstreamError } from "../../errors.ts";
 import { type OutboundError, type OutboundInit, toOutboundError } from "../../lib/outbound.ts";
 import { hasVersion, joinUrl, withoutVersion } from "../../lib/path.ts";
 import { isSecretHeader } from "../../lib/secret-names.ts";
@@ -174,6 +174,12 @@ export function toCallError(error: unknown, provider: string): Error {
         ...options,
         code: "upstream_connect_timeout",
       });
+    case "out_of_files":
+      return new OutOfFilesError("Cannot serve this request now: the gateway has no file descriptors left", {
+        cause: error,
+        code: "no_file_descriptors",
+        retryAfterSeconds: 1,
+      });
     default:
       return new UpstreamError(502, `Cannot get a response from ${provider}: ${failureStrings[failure.kind]}`, {
         ...options,
@@ -183,7 +189,10 @@ export function toCallError(error: unknown, provider: string): Error {
 }
 
 const failureStrings: Readonly<
-  Record<Exclude<OutboundError["kind"], "refused_address" | "invalid_request" | "connect_timeout">, string>
+  Record<
+    Exclude<OutboundError["kind"], "refused_address" | "invalid_request" | "connect_timeout" | "out_of_files">,
+    string
+  >
 > = {
   unreachable: "no connection could be made; check the host",
   reset: "it closed the connection",
