@@ -33,6 +33,7 @@ export class LogRetention {
     for (const one of expired) if ((await this.#store.removeBatches(one, this.#now())) > 0) return true;
     if ((await this.#store.removeHooks(times.rows)) > 0) return true;
     if (await this.#store.removeStatistics(times.statistics, this.#now())) return true;
+    if (await this.#sealer.trim(times.statistics)) return true;
     return await this.#sealer.cleanUp();
   }
 

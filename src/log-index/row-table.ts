@@ -33,6 +33,9 @@ const maxOtherCharacters = 2 ** 20;
 const maxOwnColumns = 64;
 const maxMetadataColumns = 512;
 
+/** Steps that copying one value takes, roughly. */
+const stepsPerCopy = 8;
+
 /** Keys of the metadata that always have a column, by organisation. */
 type DeclaredKeys = ReadonlyMap<string, ReadonlySet<string>>;
 
@@ -153,15 +156,17 @@ export class RowTable {
     }
   }
 
-  /** Adds the rows of a segment whose batches are wanted, by their numbers. */
-  copy(segment: SegmentRows, isWanted: (seq: number) => boolean): void {
+  /** Adds the rows of a segment that are wanted, by the numbers of their batches and their ids. */
+  *copy(segment: SegmentRows, isWanted: (seq: number, id: string) => boolean): Steps<void> {
     const [ids, seqs] = [segment.columns.get("id"), segment.columns.get("seq")];
     if (!ids || seqs?.kind !== "numbers") return;
     for (const slice of segment.slices) {
       const tenant = this.#tenantNumber({ organisationId: slice.organisationId, workspaceId: slice.workspaceId });
       for (let from = slice.start; from < slice.end; from++) {
-        if (!isWanted(numberAt(seqs, from))) continue;
-        const row = this.#addRow(idAt(ids, from), tenant);
+        yield segment.columns.size * stepsPerCopy;
+        const id = idAt(ids, from);
+        if (!isWanted(numberAt(seqs, from), id)) continue;
+        const row = this.#addRow(id, tenant);
         for (const [name, column] of segment.columns) this.#copies.get(name)?.(row, column, from);
         this.#addMetadata(row, slice.organisationId, { metadata: metadataAt(segment, from) });
       }

@@ -1,5 +1,6 @@
-import type { LogSealingStore } from "../db/stores/log-sealing.ts";
-import { decodeColumn, encodeColumn } from "../lib/columns.ts";
+import type { Draft, LogSealingStore } from "../db/stores/log-sealing.ts";
+import { type Column, decodeColumn, encodeColumn } from "../lib/columns.ts";
+import { firstIdOf } from "../lib/ids.ts";
 import { createPause, giveWay, runPaced } from "../lib/pace.ts";
 import type { BatchRange, IndexState } from "../schemas/log-segments.ts";
 import { addToGroups, type BatchGroup } from "./batch-groups.ts";
@@ -11,6 +12,13 @@ const segmentBytes = 16 * 2 ** 20;
 const pageBatches = 1_024;
 /** Slices that are written at a time. */
 const pageSlices = 256;
+
+/**
+ * Rows leave a segment so long after they became too old, at most, and segments are looked at so often: together less than
+ * a day. A segment of more than half a day is made anew at most twice a day, and others are removed as a whole.
+ */
+const trimDelayMs = 12 * 60 * 60_000;
+const trimEveryMs = 60 * 60_000;
 
 /** Batches that have no segment yet. */
 interface Waiting {
@@ -29,6 +37,9 @@ export class LogSealer {
   readonly #store: LogSealingStore;
   readonly #now: () => number;
   #waiting: Waiting = { sealed: 0, lastSeq: 0, bytes: 0, groups: [] };
+  /** The last segment that was looked at for rows that are too old, and when the last one of all was. */
+  #trimmedId = 0;
+  #trimmedAt = Number.NEGATIVE_INFINITY;
   #running: Promise<unknown> = Promise.resolve();
   #isClosed = false;
 
@@ -46,6 +57,18 @@ export class LogSealer {
    */
   run(leastBytes = segmentBytes): Promise<boolean> {
     const run = this.#running.then(() => this.#run(leastBytes));
+    this.#running = run.catch(() => {});
+    return run;
+  }
+
+  /**
+   * Makes a segment anew without the rows that are older than others may be, if it has any.
+   *
+   * @param time Unix milliseconds: rows of requests that began before leave the segment.
+   * @returns Whether there may be more to do.
+   */
+  trim(time: number): Promise<boolean> {
+    const run = this.#running.then(() => this.#trim(time));
     this.#running = run.catch(() => {});
     return run;
   }
@@ -90,6 +113,21 @@ export class LogSealer {
     return this.#make({ firstSeq, lastSeq, change, replaces: id }, groups);
   }
 
+  /** Looks at a few segments, one after the other. After the last one it rests. */
+  async #trim(time: number): Promise<boolean> {
+    const now = this.#now();
+    // a clock may be set back
+    if (this.#isClosed || Math.abs(now - this.#trimmedAt) < trimEveryMs) return false;
+    const { found, next } = await this.#store.findOld(firstIdOf(time - trimDelayMs), this.#trimmedId);
+    // one that cannot be made now does not hold up the others
+    this.#trimmedId = found?.id ?? next ?? 0;
+    if (found) {
+      const { id: replaces, firstSeq, lastSeq, change } = found;
+      await this.#make({ firstSeq, lastSeq, change, replaces }, [], firstIdOf(time));
+    } else if (next === undefined) this.#trimmedAt = now;
+    return found !== undefined || next !== undefined;
+  }
+
   /** Adds batches that were written since the last time, until they are enough for a segment. */
   async #count(sealed: number): Promise<Waiting> {
     if (this.#waiting.sealed !== sealed) this.#waiting = { sealed, lastSeq: sealed, bytes: 0, groups: [] };
@@ -108,10 +146,8 @@ export class LogSealer {
     return waiting;
   }
 
-  async #make(
-    draft: BatchRange & { change: number; replaces: number | null },
-    groups: readonly BatchRange[],
-  ): Promise<boolean> {
+  /** @param firstId Rows with a smaller id are not copied from the segment that it replaces. */
+  async #make(draft: Draft, groups: readonly BatchRange[], firstId = ""): Promise<boolean> {
     const id = await this.#store.begin(draft, this.#now());
     if (id === undefined) return false;
     const table = new RowTable(await this.#store.readDeclaredKeys());
@@ -127,18 +163,24 @@ export class LogSealer {
       }
     }
     await giveWay();
-    if (draft.replaces !== null && !(await this.#copyRemoved(draft.replaces, table, read))) return false;
+    const isWanted = (seq: number, rowId: string) => rowId >= firstId && !read.has(seq);
+    if (draft.replaces !== null && !(await this.#copyRows(draft.replaces, table, isWanted))) return false;
     const rows = table.finish();
     await giveWay();
     return (await this.#write(id, rows)) && this.#store.publish(id, rows.rows, this.#now());
   }
 
-  /** Copies the rows of a segment whose batches are gone; false if the segment is gone too. */
-  async #copyRemoved(id: number, table: RowTable, read: ReadonlySet<number>): Promise<boolean> {
+  /** Copies the wanted rows of a segment; false if it is gone. */
+  async #copyRows(id: number, table: RowTable, isWanted: (seq: number, rowId: string) => boolean): Promise<boolean> {
     const stored = await this.#store.readSegment(id);
     if (!stored) return false;
-    const columns = new Map([...stored.columns].map(([name, bytes]) => [name, decodeColumn(bytes)]));
-    table.copy({ slices: stored.slices, columns }, (seq) => !read.has(seq));
+    const columns = new Map<string, Column>();
+    const pause = createPause();
+    for (const [name, bytes] of stored.columns) {
+      columns.set(name, decodeColumn(bytes));
+      await pause();
+    }
+    await runPaced(table.copy({ slices: stored.slices, columns }, isWanted));
     await giveWay();
     return true;
   }

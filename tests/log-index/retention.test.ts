@@ -8,12 +8,13 @@ import { createIndexStores } from "../../src/db/stores/log-index.ts";
 import type { LogScope } from "../../src/db/stores/log-scope.ts";
 import { createLogStore } from "../../src/db/stores/logs.ts";
 import { createGateway } from "../../src/gateway.ts";
-import { createIdFactory } from "../../src/lib/ids.ts";
+import { decodeColumn } from "../../src/lib/columns.ts";
+import { createIdFactory, firstIdOf } from "../../src/lib/ids.ts";
 import { createIndexedLog } from "../../src/log-index/indexed-log.ts";
 import { scanRows } from "../../src/log-index/scan-rows.ts";
 import type { LogDetails } from "../../src/schemas/logs.ts";
 import { createTemporaryFolder, masterKeys } from "../support/gateway.ts";
-import { createLogReader, purge } from "../support/log-lists.ts";
+import { createLogReader, purge, sealAll } from "../support/log-lists.ts";
 import { plainDetails } from "../support/log-record.ts";
 
 const start = Date.UTC(2026, 0, 1);
@@ -94,11 +95,109 @@ test("contents are removed first, then rows, then statistics", async () => {
   assert.deepEqual(await log.count(), { rows: 10, cost: 10 });
   await purge(log.database, { rows: day(20), statistics: day(5) });
   assert.deepEqual(await log.traces(), []);
-  assert.deepEqual(await log.count(), { rows: 10, cost: 10 }, "a segment stays as long as one of its rows may");
+  assert.deepEqual(await log.count(), { rows: 5, cost: 5 }, "older rows leave a segment");
   await purge(log.database, { rows: day(20), statistics: day(20) });
   assert.deepEqual(await log.count(), { rows: 0, cost: 0 });
   await log.append(30, { cost: 2 });
   assert.deepEqual(await log.count(), { rows: 1, cost: 2 });
+  await log.database.close();
+});
+
+/** Everything that the live segments store of strings, as text. */
+async function readStrings(database: Database): Promise<string> {
+  const sql = `SELECT data FROM log_columns JOIN log_segments ON id = segment_id WHERE state = 'live' AND field <> 'id'`;
+  const texts = (await database.read(sql)).rows.map(({ data }) => {
+    const column = data instanceof ArrayBuffer ? decodeColumn(new Uint8Array(data)) : undefined;
+    if (column?.kind !== "strings") return "";
+    return Array.from({ length: column.values.size }, (_, place) => column.values.at(place)).join();
+  });
+  return texts.join();
+}
+
+test("figures and names of users past their time leave a segment with newer rows, which remain as they are", async () => {
+  const log = await open();
+  const keys = Object.fromEntries(Array.from({ length: 70 }, (_, key) => [`key${key}`, `of-${key}`]));
+  for (let number = 0; number < 10; number++) {
+    const metadata = { ...keys, _user: `user-${number}`, key69: `last-${number}` };
+    await log.append(number, { cost: number, metadata });
+    await log.append(number, { cost: 1, organisationId: "other", metadata: { _user: `other-${number}` } });
+  }
+  await sealAll(log.database);
+  const before = await log.reader.list(mine, { limit: 100, lower: firstIdOf(day(6)) });
+  await purge(log.database, { rows: day(6), statistics: day(6) });
+  const other: LogScope = { organisationId: "other", workspaceId: "w" };
+  assert.deepEqual(
+    [await log.count(), await log.count(other)],
+    [
+      { rows: 4, cost: 6 + 7 + 8 + 9 },
+      { rows: 4, cost: 4 },
+    ],
+  );
+  const stored = await readStrings(log.database);
+  for (let number = 0; number < 10; number++) {
+    for (const name of [`user-${number}`, `last-${number}`, `other-${number}`]) {
+      assert.equal(stored.includes(name), number >= 6, name);
+    }
+  }
+  assert.deepEqual(await log.reader.list(mine, { limit: 100 }), before);
+  const conditions = [{ field: "metadata.key69" as const, oneOf: new Set(["last-7"]) }];
+  assert.deepEqual(
+    (await log.reader.list(mine, { limit: 100, conditions })).map(({ trace_id }) => trace_id),
+    ["day 7"],
+  );
+  for (const { id } of before) assert.equal((await log.store.find(mine, id))?.content?.request.body, "hello");
+  await log.database.close();
+});
+
+test("a segment is not made anew for rows of the last twelve hours, and at most once an hour looked at", async () => {
+  const log = await open();
+  for (let quarter = 0; quarter < 12; quarter++) await log.append(quarter / 4, { cost: 1 });
+  await sealAll(log.database);
+  const stores = createIndexStores(log.database);
+  let [now, looks] = [day(100), 0];
+  const sealing = {
+    ...stores.sealing,
+    findOld(firstId: string, afterId: number) {
+      looks++;
+      return stores.sealing.findOld(firstId, afterId);
+    },
+  };
+  const indexed = createIndexedLog(log.store, { ...stores, sealing }, () => now);
+  const counts: number[] = [];
+  for (let hour = 0; hour < 28; hour += 4) {
+    const times = { contents: 0, rows: day(1), statistics: day(1) + (hour / 24) * dayMs, organisations: [] };
+    now = day(100) + (hour / 24) * dayMs;
+    while (await indexed.purge(times));
+    const looked = looks;
+    while (await indexed.purge(times));
+    assert.equal(looks, looked);
+    counts.push((await log.count()).rows);
+  }
+  assert.deepEqual(counts, [8, 8, 8, 8, 5, 5, 5]);
+  await log.database.close();
+});
+
+test("rows leave all segments, also those behind a newer one", async () => {
+  const log = await open();
+  for (let number = 0; number < 40; number++) {
+    await log.append(number === 0 ? 90 : number, { cost: 1 });
+    await sealAll(log.database);
+  }
+  await purge(log.database, { rows: day(60), statistics: day(35) });
+  assert.deepEqual(await log.count(), { rows: 6, cost: 6 });
+  await log.database.close();
+});
+
+test("a change of rows reaches a segment that old rows left", async () => {
+  const log = await open();
+  for (let number = 0; number < 6; number++) await log.append(number, { cost: 1 });
+  await sealAll(log.database);
+  await purge(log.database, { rows: day(2), statistics: day(2) });
+  await log.database.write([
+    { sql: "UPDATE log_batches SET details = json_set(details, '$[0].cost', 100) WHERE seq = 4", args: [] },
+  ]);
+  await purge(log.database, { rows: day(4), statistics: day(3) });
+  assert.deepEqual(await log.count(), { rows: 3, cost: 102 });
   await log.database.close();
 });
 

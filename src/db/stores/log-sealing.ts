@@ -3,7 +3,7 @@ import type { Database } from "../client.ts";
 import { ofAllTenants, readBatches, readIndexState, readSizes, toSlice } from "./log-batches.ts";
 
 /** A segment that is to be made. */
-interface Draft extends BatchRange {
+export interface Draft extends BatchRange {
   /** `IndexState.change` before its batches were read. */
   readonly change: number;
   /** The segment whose place it takes; null for batches that have none. */
@@ -25,6 +25,13 @@ export interface LogSealingStore {
   /** A segment with a batch whose rows were changed since they were read. */
   findStale(): Promise<(BatchRange & { id: number }) | undefined>;
   /**
+   * Looks at the live segments with larger ids, a few of them, in order.
+   *
+   * @param firstId Rows with a smaller id are too old.
+   * @returns The first segment with such rows, and else where the next look begins: undefined after the last segment.
+   */
+  findOld(firstId: string, afterId: number): Promise<OldSegment>;
+  /**
    * Begins a segment.
    *
    * @param now Unix milliseconds.
@@ -41,6 +48,12 @@ export interface LogSealingStore {
   cleanUp(now: number): Promise<boolean>;
 }
 
+/** A segment with rows that are too old. */
+interface OldSegment {
+  readonly found: (BatchRange & { id: number; change: number }) | undefined;
+  readonly next: number | undefined;
+}
+
 /** A segment with all of its rows. */
 interface StoredSegment {
   readonly slices: readonly Slice[];
@@ -48,6 +61,8 @@ interface StoredSegment {
   readonly columns: ReadonlyMap<string, Uint8Array>;
 }
 
+/** Segments whose slices are looked through at a time: each may have thousands. */
+const pageSegments = 16;
 /** How long a process may take for a segment before another one makes it too. */
 const leaseMs = 30_000;
 /** How long readers that know a removed segment can read it: longer than any request. */
@@ -90,6 +105,11 @@ const removeReplacedSql = `UPDATE log_segments SET state = 'removed', state_at =
 export const isStaleSql = `SELECT log_segments.id, first_seq, last_seq FROM log_changes
   JOIN log_segments ON state = 'live' AND seq BETWEEN first_seq AND last_seq AND log_changes.id > change LIMIT 1`;
 
+const oldSql = `SELECT id, first_seq, last_seq, change,
+    EXISTS (SELECT 1 FROM log_slices WHERE segment_id = page.id AND first_id < ?) AS is_old
+  FROM (SELECT * FROM log_segments NOT INDEXED WHERE state = 'live' AND id > ? ORDER BY id LIMIT ${pageSegments}) AS page
+  ORDER BY id`;
+
 /** Changes of batches that are gone, or that a segment has. */
 const forgetChangesSql = `DELETE FROM log_changes
   WHERE seq < coalesce((SELECT min(seq) FROM log_batches), seq + 1) OR EXISTS (SELECT 1 FROM log_segments
@@ -118,6 +138,15 @@ export function createLogSealingStore(database: Database): LogSealingStore {
       const { rows } = await database.read(isStaleSql);
       const [found] = rows;
       return found && { id: Number(found.id), firstSeq: Number(found.first_seq), lastSeq: Number(found.last_seq) };
+    },
+    async findOld(firstId, afterId) {
+      const { rows } = await database.read({ sql: oldSql, args: [firstId, afterId] });
+      const old = rows.find(({ is_old }) => Number(is_old) === 1);
+      const next = rows.length < pageSegments ? undefined : Number(rows.at(-1)?.id);
+      if (!old) return { found: undefined, next };
+      const { id, first_seq, last_seq, change } = old;
+      const range = { firstSeq: Number(first_seq), lastSeq: Number(last_seq) };
+      return { found: { id: Number(id), ...range, change: Number(change) }, next };
     },
     async begin({ firstSeq, lastSeq, change, replaces }, now) {
       const [result] = await database.write([{ sql: beginSql, args: [firstSeq, lastSeq, change, replaces, now] }]);
