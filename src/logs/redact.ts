@@ -1,5 +1,6 @@
 import { fromBase64Url, toHex } from "../lib/base64.ts";
 import { BoundedMap, memoizeText } from "../lib/bounded-map.ts";
+import { namesSavedConfig } from "../lib/config-name.ts";
 import type { Mac } from "../lib/hash.ts";
 import { isSecretHeader } from "../lib/secret-names.ts";
 import { runNow, type Steps } from "../lib/steps.ts";
@@ -177,9 +178,9 @@ export function createRedactor(options: RedactorOptions): Redactor {
 
 const asIs = (value: string): string => value;
 
-/** An inline config may hold any credentials; the slug of a saved one holds none, and hidden ones need no masking. */
+/** An inline config may hold any credentials; the name of a saved one holds none, and hidden ones need no masking. */
 function isInlineConfig(value: string): boolean {
-  return !value.startsWith("pc-") && !/^hmac:[0-9a-f]{12}$/.test(value);
+  return !namesSavedConfig(value) && !/^hmac:[0-9a-f]{12}$/.test(value);
 }
 
 /** The first 12 hexadecimal digits of a base64url digest. */

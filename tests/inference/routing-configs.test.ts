@@ -49,12 +49,13 @@ test("parameters of every level are applied: defaults, overrides, and dropped fi
       target("a", {
         default_params: { temperature: 0.2, max_tokens: 5 },
         override_params: { model: "other", user: "leaf" },
-        drop_params: ["tools[*].function.strict", "stream_options.include_usage"],
+        drop_params: ["tools[*].function.strict", "audio.format"],
       }),
     ],
   };
   const tools = [{ type: "function", function: { name: "f", strict: true } }];
-  const body = { top_p: 0.9, stop: "x", tools, stream_options: { include_usage: true, other: 1 } };
+  const audio = { voice: "a", format: "wav" };
+  const body = { top_p: 0.9, stop: "x", tools, audio };
   await ask(gateway, { config, body });
   const { messages, ...members } = sent(a);
   assert.equal(messages.length, 1);
@@ -66,7 +67,7 @@ test("parameters of every level are applied: defaults, overrides, and dropped fi
     seed: 2,
     user: "leaf",
     tools: [{ type: "function", function: { name: "f" } }],
-    stream_options: { other: 1 },
+    audio: { voice: "a" },
   });
 });
 

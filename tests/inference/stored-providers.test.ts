@@ -349,3 +349,50 @@ test("a key without permission refuses requests with a config", async () => {
   });
   assert.deepEqual([status, code], [400, "config_override_not_allowed"]);
 });
+
+const hello = { model: "m", messages: [{ role: "user", content: "Hello" }] };
+
+test("a legacy virtual key may have the @ of a stored provider", async () => {
+  for (const name of ["main", "@main"]) {
+    const response = await chat(gateway, hello, { "x-gateway-provider": null, "x-gateway-virtual-key": name });
+    assert.equal(response.status, 200, name);
+    assert.equal((await readJson<{ object: string }>(response)).object, "chat.completion");
+  }
+});
+
+test("a config is named by its slug or by its id, and by no other", async () => {
+  const as = { key: workspaceKey, body: { name: "c", config: { provider: "@main" } } };
+  const { id, slug } = await done<{ id: string; slug: string }>(call(gateway, "POST /configs", as));
+  for (const name of [slug, id, id.toUpperCase()]) {
+    const response = await chat(gateway, hello, { "x-gateway-provider": null, "x-gateway-config": name });
+    assert.equal(response.status, 200, name);
+    await response.text();
+  }
+  const unknown = "00000000-0000-4000-8000-000000000000";
+  const response = await chat(gateway, hello, { "x-gateway-provider": null, "x-gateway-config": unknown });
+  const { error } = await readJson<{ error: { code: string } }>(response);
+  assert.deepEqual([response.status, error.code], [400, "invalid_config_id"]);
+});
+
+test("options of a stream are left out of requests without one, and named", async () => {
+  const asked = { ...hello, model: "@main/m", stream_options: { include_usage: true } };
+  const response = await chat(gateway, asked, { "x-gateway-provider": null });
+  assert.deepEqual([response.status, response.headers.get("x-gateway-dropped-params")], [200, "stream_options"]);
+  assert.equal("stream_options" in JSON.parse(upstream.requests.at(-1)?.text ?? ""), false);
+});
+
+test("Responses need an input, or something that has one", async () => {
+  const ask = async (members: object) => {
+    // the upstream refuses what reaches it
+    const body = JSON.stringify({ model: "@main/m", metadata: { a: "fail please" }, ...members });
+    const headers = requestHeaders({ "x-gateway-provider": null });
+    const response = await gateway.fetch("/v1/responses", { method: "POST", headers, body });
+    const { error } = await readJson<{ error?: { param: string } }>(response);
+    return [response.status, error?.param];
+  };
+  assert.deepEqual(await ask({}), [400, "input"]);
+  assert.deepEqual(await ask({ input: null }), [400, "input"]);
+  for (const other of [{ prompt: { id: "p" } }, { conversation: "c" }, { previous_response_id: "resp_1" }]) {
+    assert.equal((await ask(other))[0], 401, JSON.stringify(other));
+  }
+});

@@ -61,3 +61,62 @@ for (const [path, members] of [
     assert.equal((await ask(path, members)).status, 200);
   });
 }
+
+interface SchemaPart {
+  properties?: Record<string, SchemaPart>;
+  additionalProperties?: SchemaPart;
+  propertyNames?: SchemaPart;
+  items?: SchemaPart;
+  anyOf?: SchemaPart[];
+}
+
+/** Parts of a schema that a path leads to: fields, `*` for any field, `names` for their names, `[]` for items. */
+function partsAt(schema: SchemaPart, path: string): SchemaPart[] {
+  let parts = [schema];
+  for (const name of path.split(".")) {
+    const all = parts.flatMap((part) => [part, ...(part.anyOf ?? [])]);
+    const inner = (part: SchemaPart) =>
+      ({ "*": part.additionalProperties, names: part.propertyNames, "[]": part.items })[name] ??
+      part.properties?.[name];
+    parts = all.flatMap((part) => inner(part) ?? []);
+  }
+  return parts.flatMap((part) => [part, ...(part.anyOf ?? [])]);
+}
+
+const document = await readJson<{ paths: Record<string, { post: { requestBody: { content: object } } }> }>(
+  await gateway.fetch("/openapi.json"),
+);
+
+function bodyOf(path: string): SchemaPart {
+  const content: Record<string, { schema?: SchemaPart }> = { ...document.paths[path]?.post.requestBody.content };
+  return content["application/json"]?.schema ?? {};
+}
+
+const pairs = [
+  ["metadata", "maxProperties", 16],
+  ["metadata.names", "maxLength", 64],
+  ["metadata.*", "maxLength", 512],
+] as const;
+const sampling = [
+  ["temperature", "minimum", 0],
+  ["temperature", "maximum", 2],
+  ["top_p", "minimum", 0],
+  ["top_p", "maximum", 1],
+] as const;
+
+for (const [path, bounds] of Object.entries({
+  "/v1/chat/completions": [...pairs, ["logit_bias.*", "minimum", -100], ["logit_bias.*", "maximum", 100]],
+  "/v1/completions": [...sampling, ["logit_bias.*", "maximum", 100], ["best_of", "maximum", 20]],
+  "/v1/responses": [...pairs, ...sampling, ["top_logprobs", "maximum", 20], ["max_output_tokens", "minimum", 1]],
+  "/v1/decisions": [
+    ["questions.*.type", "enum", "noul,choice,score"],
+    ["questions.*", "required", "type,instructions"],
+  ],
+})) {
+  for (const [field, bound, value] of bounds) {
+    test(`/openapi.json says of ${field} in ${path}: ${bound} ${value}`, () => {
+      const stated = partsAt(bodyOf(path), String(field)).map((part) => Reflect.get(part, String(bound)));
+      assert.ok(stated.map(String).includes(String(value)), JSON.stringify(stated));
+    });
+  }
+}

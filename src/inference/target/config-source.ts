@@ -3,6 +3,7 @@ import type { StoredConfig } from "../../control/config-library.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import { blocksInlineConfig } from "../../control/settings.ts";
 import { InvalidRequestError, UnavailableError } from "../../errors.ts";
+import { namesSavedConfig } from "../../lib/config-name.ts";
 import { crc32 } from "../../lib/hash.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ConfigNode } from "../../routing/config.ts";
@@ -63,15 +64,10 @@ function fromSaved(saved: StoredConfig, view: WorkspaceView, services: Pick<Serv
   return { node, id: versionId, slug, saved: { id, versionId }, view, isImplied: false };
 }
 
-/** Whether a text names a saved config, by its slug or id. */
-function namesSaved(text: string): boolean {
-  return text.startsWith("pc-") || /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(text);
-}
-
 /** Whether a request's config is a saved one, whose content its caller need not know. */
 export function hasSavedConfig(context: CallerContext): boolean {
   const text = context.header("config");
-  return text === null || namesSaved(text);
+  return text === null || namesSavedConfig(text);
 }
 
 /** What a request may not bring where only saved settings are allowed, in the order of the checks. */
@@ -80,7 +76,7 @@ function findInline(context: CallerContext): { code: string; field: string; mess
   const config = context.header("config");
   const provider = context.header("provider");
   const address = context.services.providerRules.addressHeaders.find(has);
-  if (config !== null && !namesSaved(config)) {
+  if (config !== null && !namesSavedConfig(config)) {
     return { code: "inline_config_blocked", field: "config", message: "save the config and name it by its slug" };
   }
   if (provider !== null && !provider.startsWith("@")) {
@@ -171,11 +167,11 @@ function readInline(node: ConfigNode, text: string, { redactor }: Pick<Services,
 
 /** The config of a text: JSON, or the slug or id of a saved one. */
 function fromText(text: string, view: WorkspaceView, services: Pick<Services, "redactor" | "routing">): RequestConfig {
-  if (!namesSaved(text)) {
+  if (!namesSavedConfig(text)) {
     const node = requireConfig(services.routing.read(text, view.workspace.id));
     return { node, id: readInline(node, text, services).id, slug: null, view, isImplied: false };
   }
-  const saved = view.configs.get(text);
+  const saved = view.configs.get(text.startsWith("pc-") ? text : text.toLowerCase());
   return saved ? fromSaved(saved, view, services) : refuse("Invalid config id passed", "invalid_config_id");
 }
 

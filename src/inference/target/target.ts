@@ -23,7 +23,7 @@ export function namedInHeaders(context: CallerContext): StoredName | undefined {
   const virtualKey = context.header("virtual-key");
   return (
     readStoredName(context.header("provider")) ??
-    (virtualKey === null ? undefined : { slug: virtualKey, model: undefined })
+    (virtualKey === null ? undefined : { slug: virtualKey.replace(/^@/, ""), model: undefined })
   );
 }
 

@@ -130,6 +130,12 @@ export function createRequestMap(
     }
     if (Array.isArray(body.messages)) body.messages = adaptMessages(body.messages, rules, options);
     if (Array.isArray(body.tools)) body.tools = adaptTools(body.tools, rules, options);
+    if (body.stream !== true && body.stream_options != null) {
+      // hosts refuse it without a stream
+      options.drop("stream_options");
+      const { stream_options: _, ...whole } = body;
+      body = whole;
+    }
     if (streams && takes("stream_options")) body = withStreamUsage(body);
     rules.adapt?.(body, options);
     return body;
