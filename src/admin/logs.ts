@@ -3,6 +3,7 @@ import type { LogScope } from "../db/stores/log-scope.ts";
 import { listAccess, requireLogAccess, requireSeenFields, scopeOf } from "../endpoint/log-access.ts";
 import { defineKeyEndpoint, type Endpoint } from "../endpoint.ts";
 import { NotFoundError } from "../errors.ts";
+import { compressed } from "../lib/gzip.ts";
 import type { Mac } from "../lib/hash.ts";
 import { isId } from "../lib/ids.ts";
 import { jsonReply, jsonTextReply, type Reply } from "../lib/reply.ts";
@@ -105,7 +106,7 @@ export const logEndpoints: readonly Endpoint[] = [
     access: listAccess,
     query: logFilters,
     response: LogList,
-    handle: listLogs,
+    handle: async (context) => compressed(await listLogs(context), context.headers),
   }),
   defineKeyEndpoint({
     method: "GET",
@@ -125,6 +126,6 @@ export const logEndpoints: readonly Endpoint[] = [
     access: { keys: "any", scopes: ["logs.view", "logs.read", "logs.write", "completions.write"] },
     query: detailQuery,
     response: ShownLog,
-    handle: readLog,
+    handle: async (context) => compressed(await readLog(context), context.headers),
   }),
 ];

@@ -2,6 +2,7 @@ import type { RequestContext } from "../context.ts";
 import type { ConsoleAsset } from "../control/console/assets.ts";
 import { NotFoundError } from "../errors.ts";
 import { toBase64Url } from "../lib/base64.ts";
+import { takesGzip } from "../lib/gzip.ts";
 import { randomBytes } from "../lib/hash.ts";
 import { html, pageReply } from "../lib/page.ts";
 import { hasEncodedSlash } from "../lib/path.ts";
@@ -37,11 +38,6 @@ function safetyHeaders(nonce?: string): Record<string, string> {
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
     "x-frame-options": "DENY",
   };
-}
-
-/** Whether a client takes a content coding (RFC 9110, section 12.5.3). */
-function takesGzip(accepted: string | undefined): boolean {
-  return (accepted ?? "").split(",").some((coding) => /^\s*gzip\s*(?:$|;(?!\s*q=0(?:\.0*)?\s*$))/i.test(coding));
 }
 
 /** Whether the client has a file already (RFC 9110, section 13.1.2). */

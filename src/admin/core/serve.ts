@@ -4,6 +4,7 @@ import type { CallerContext } from "../../context.ts";
 import { requireRole } from "../../endpoint/role.ts";
 import { type AdminEndpoint, readJsonBody } from "../../endpoint.ts";
 import { InvalidRequestError, PermissionError, toGatewayError } from "../../errors.ts";
+import { compressed } from "../../lib/gzip.ts";
 import { firstPlainIssue } from "../../lib/issues.ts";
 import { isObject } from "../../lib/json.ts";
 import { hasEncodedSlash } from "../../lib/path.ts";
@@ -95,7 +96,8 @@ async function serveChecked(endpoint: AdminEndpoint, context: CallerContext): Pr
     requireKnownQuery(context.url.searchParams, [...endpoint.query, ...commonQuery]);
   }
   const body = await readBody(endpoint, context);
-  return endpoint.handleAdmin(body, context);
+  const reply = await endpoint.handleAdmin(body, context);
+  return endpoint.method === "GET" ? compressed(reply, context.headers) : reply;
 }
 
 /** Serves one control plane endpoint; refusals are audited like changes. */

@@ -1,5 +1,6 @@
 import { readBeginning } from "../../lib/body.ts";
 import { startTimer } from "../../lib/clock.ts";
+import { gzip } from "../../lib/gzip.ts";
 import type { Outbound } from "../../lib/outbound.ts";
 import type { Family } from "../exposition.ts";
 import { toSingle } from "../exposition.ts";
@@ -55,11 +56,6 @@ function readPause(value: string | null, now: number): number | undefined {
   if (value === null) return undefined;
   const pauseMs = /^[0-9]{1,9}$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - now;
   return Number.isFinite(pauseMs) ? Math.max(0, pauseMs) : undefined;
-}
-
-async function compress(body: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
-  const stream = new Blob([body]).stream().pipeThrough(new CompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
 function sizeOf(traced: Traced): number {
@@ -227,7 +223,7 @@ export class SpanExporter {
     const { encoding, compression, resource } = this.#settings;
     const described: Attributes = { ...resource };
     const body = encoding === "json" ? toJsonRequest(spans, described) : toProtobufRequest(spans, described);
-    return compression === "gzip" ? compress(body) : body;
+    return compression === "gzip" ? gzip(body) : body;
   }
 
   /** Waits as long as the collector asks for, else longer after each attempt, with full jitter. */
