@@ -14,6 +14,7 @@ import { integrationEndpoints } from "./integrations/integrations.ts";
 import { pricingEndpoints } from "./integrations/pricing.ts";
 import { providerEndpoints } from "./integrations/providers.ts";
 import { secretReferenceEndpoints } from "./integrations/secret-references.ts";
+import { providerTestEndpoints } from "./integrations/test-provider.ts";
 import { virtualKeyEndpoints } from "./integrations/virtual-keys.ts";
 import { logExportEndpoints } from "./log-exports/endpoints.ts";
 import { logEndpoints } from "./logs.ts";
@@ -76,6 +77,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...deploymentEndpoints,
   ...integrationEndpoints,
   ...providerEndpoints,
+  ...providerTestEndpoints,
   ...virtualKeyEndpoints,
   ...mcpIntegrationEndpoints,
   ...mcpIntegrationWorkspaceEndpoints,

@@ -288,3 +288,21 @@ export const UpdateVirtualKey = v.object({
   ...providerMembers,
 });
 export type UpdateVirtualKey = v.InferOutput<typeof UpdateVirtualKey>;
+
+/** Response of `POST /providers/{slug}/test`. */
+export const ProviderTest = v.object({
+  object: v.literal("provider_test"),
+  /** Slug of the provider that was asked. */
+  provider: v.string(),
+  /** Null where the provider has no list of models, so that nothing was asked. */
+  success: v.nullable(v.boolean()),
+  /** Of the provider's response; null without one. */
+  status_code: v.nullable(v.number()),
+  /** Models it listed. */
+  models: v.nullable(v.number()),
+  /** What the provider said, or why it could not be asked. */
+  error: v.nullable(v.string()),
+  message: v.string(),
+  response_time_ms: v.number(),
+});
+export type ProviderTest = v.InferOutput<typeof ProviderTest>;

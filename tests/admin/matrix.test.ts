@@ -71,6 +71,8 @@ const rules: readonly Rule[] = [
   ["GET /integrations/{slug}/workspaces", "admin", ...ofIntegrations("read")],
   ["PUT /integrations/{slug}/workspaces", "admin", ...ofIntegrations("update")],
   ...crud("/providers", "any", stored, "{slug}"),
+  ["POST /providers/{slug}/test", "any", ...stored.map((family) => `${family}.read`)],
+  ["POST /integrations/{slug}/test", "any", ...ofIntegrations("read")],
   ...crud("/virtual-keys", "any", stored, "{slug}"),
   ...crud("/mcp-integrations", "any", mcpIntegrations, "{slug}"),
   ["GET /mcp-integrations/{slug}/workspaces", "admin", ...mcpIntegrations.map((family) => `${family}.read`)],

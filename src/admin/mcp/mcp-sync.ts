@@ -6,10 +6,10 @@ import type { McpIntegrationRow } from "../../db/tables/mcp.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
-import { jsonReply } from "../../lib/reply.ts";
 import { commitAudited } from "../core/audit-values.ts";
-import { type AdminCall, defineRead, toCall } from "../core/endpoint.ts";
+import { type AdminCall, defineRead } from "../core/endpoint.ts";
 import { requireFound, toIso } from "../core/request.ts";
+import { type Audited, defineUpstreamCall } from "../core/upstream-call.ts";
 import { findMcpIntegration, mcpScopeOf, organisationOf } from "./mcp-integration-records.ts";
 import { findIntegrationOf, findMcpServer, ofServer } from "./mcp-server-records.ts";
 
@@ -144,8 +144,6 @@ async function testOfServer(call: AdminCall<undefined>) {
   return testIntegration(row, call.context, { ...ofTest("mcp_servers"), recordId: id });
 }
 
-type Audited = NonNullable<AdminEndpoint["audit"]>;
-
 const ofTest = (resource: string): Audited => ({ resource, action: "test" });
 
 const ofIntegrations = (verb: string) => ({
@@ -156,26 +154,6 @@ const integrations = "/v1/mcp-integrations/:slug";
 const servers = "/v1/mcp-servers/:slug";
 const integrationRow = { tag: "MCP integrations" };
 const serverRow = { tag: "MCP servers", access: { keys: "any" as const, scopes: ["mcp_servers.read"] } };
-
-/**
- * Declares an endpoint that calls an upstream. Its audit row is written after the call: the work of other writes does not
- * wait for it.
- */
-function defineUpstreamCall(
-  definition: Pick<AdminEndpoint, "access" | "path" | "summary" | "tag"> & {
-    audit: Audited;
-    handle(call: AdminCall<undefined>): Promise<unknown>;
-  },
-): AdminEndpoint {
-  const { handle, ...row } = definition;
-  return {
-    ...row,
-    kind: "admin",
-    errorForm: "admin",
-    method: "POST",
-    handleAdmin: async (_, context) => jsonReply(await handle(toCall(undefined, context))),
-  };
-}
 
 /** Endpoints that call upstream servers, and what these said of themselves. */
 export const mcpSyncEndpoints: readonly AdminEndpoint[] = [
