@@ -124,6 +124,7 @@ const connectRows: readonly RoleRow[] = [
     form: (name) => ({ Name: name, Integration: "Example" }),
     change: { Description: "Changed by hand" },
     changed: "Changed by hand",
+    controls: [{ name: "Test credential", row: "POST /v1/providers/{id}/test", may: viewers }],
   },
   {
     page: "/integrations",
@@ -135,6 +136,7 @@ const connectRows: readonly RoleRow[] = [
     form: (name) => ({ Name: name, Provider: "echo", "Create a provider in the workspaces": "off" }),
     ...described,
     controls: [
+      { name: "Test credential", row: "POST /v1/integrations/{id}/test", may: viewers },
       { name: "Add model", row: "PUT /v1/integrations/{id}/models", may: ["admin", "manager"] },
       { name: "Allow", row: "PUT /v1/integrations/{id}/workspaces", may: ["admin"] },
     ],

@@ -1,4 +1,6 @@
-import { isRow } from "@/lib/read.ts";
+import { formatDollars, formatNumber } from "@/lib/format.ts";
+import { isRow, type Row, readText } from "@/lib/read.ts";
+import { wordOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import { userAt, workspaceAt } from "./names.tsx";
 import { allScopes, choices, rateLimitsField } from "./options.ts";
@@ -19,6 +21,24 @@ const kinds = Object.entries(words.kinds).map(([value, label]) => ({
 function toBudget(value: unknown): unknown {
   if (!isRow(value) || typeof value.credit_limit !== "number") return undefined;
   return { ...value, type: value.type ?? "cost" };
+}
+
+/** Budgets in words: `$1.20 of $50.00, resets monthly`. */
+function budgetOf({ usage_limits: limits }: Row): string {
+  return [limits]
+    .flat()
+    .filter(isRow)
+    .map((limit) => {
+      const show = limit.type === "tokens" ? formatNumber : formatDollars;
+      const used = show(Number(limit.current_usage ?? 0));
+      const resets = readText(limit, "periodic_reset");
+      return words.budget(
+        `${used} ${words.of} ${show(Number(limit.credit_limit))}`,
+        limit.type === "tokens",
+        resets === "" ? "" : wordOf(resets).toLowerCase(),
+      );
+    })
+    .join("; ");
 }
 
 const shared: readonly Field[] = [
@@ -82,6 +102,14 @@ export const keys: Resource = {
     { label: words.key, path: "key", kind: "code", track: "6rem" },
     { label: words.kind, path: "type", kind: "word", track: "11rem", wide: true },
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
+    {
+      label: words.creditLimit,
+      path: "usage_limits",
+      track: "minmax(9rem, 1fr)",
+      wide: true,
+      render: budgetOf,
+      empty: fields.noLimit,
+    },
     { label: words.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true, empty: fields.never },
     { label: words.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
   ],
@@ -93,7 +121,7 @@ export const keys: Resource = {
     { label: text.common.status, path: "status", kind: "status" },
     { label: words.workspace, path: "workspace_id", render: workspaceAt("workspace_id") },
     { label: words.user, path: "user_id", render: userAt("user_id") },
-    { label: words.creditLimit, path: "usage_limits", kind: "settings", empty: fields.noLimit },
+    { label: words.creditLimit, path: "usage_limits", render: budgetOf, empty: fields.noLimit },
     { label: fields.rateLimits, path: "rate_limits", kind: "settings", empty: fields.noLimit },
     { label: words.expires, path: "expires_at", kind: "time", empty: fields.never },
     { label: words.created, path: "created_at", kind: "time" },

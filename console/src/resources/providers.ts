@@ -1,5 +1,6 @@
 import { partnerNames, providerNames } from "@/api/providers.gen.ts";
 import { text } from "@/text/text.ts";
+import { healthOf, ofCredential } from "./health.tsx";
 import { integrationAt, showMappings } from "./names.tsx";
 import {
   changedFact,
@@ -106,6 +107,7 @@ export const integrations: Resource = {
     when: isOwn,
   },
   remove: { row: "DELETE /v1/integrations/{slug}", when: isOwn },
+  actions: [{ label: ofProviders.test, icon: "check", row: "POST /v1/integrations/{slug}/test", done: ofCredential }],
   sections: [
     {
       title: ofIntegrations.models,
@@ -144,11 +146,13 @@ export const providers: Resource = {
     { label: fields.slug, path: "slug", kind: "code" },
     { label: fields.integration, path: "integration_name", wide: true, track: "minmax(8rem, 1fr)" },
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
+    { label: ofProviders.lastHour, path: "slug", track: "minmax(9rem, 1fr)", wide: true, render: healthOf },
     { label: fields.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true, empty: fields.never },
   ],
   facts: [
     { label: fields.name, path: "name" },
     { label: text.common.status, path: "status", kind: "status" },
+    { label: ofProviders.lastHour, path: "slug", render: healthOf },
     { label: fields.description, path: "note" },
     { label: fields.slug, path: "slug", kind: "code" },
     {
@@ -180,4 +184,5 @@ export const providers: Resource = {
   },
   update: { rows: ["PUT /v1/providers/{slug}"], fields: [nameField, ...limits] },
   remove: { row: "DELETE /v1/providers/{slug}" },
+  actions: [{ label: ofProviders.test, icon: "check", row: "POST /v1/providers/{slug}/test", done: ofCredential }],
 };

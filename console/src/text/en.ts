@@ -666,6 +666,8 @@ export const en = {
       passed: "Passed",
       objected: "Objected",
       denied: "Denied",
+      deniedBy: (guardrail: string, checks: string) =>
+        checks === "" ? `Denied by ${guardrail}` : `Denied by ${guardrail}: ${checks}`,
       changed: "Changed the contents",
       async: "Asynchronous",
     },
@@ -982,7 +984,15 @@ export const en = {
     modelHint: "Choose or type a model",
     saveVersion: "Save version",
     copySlug: "Copy slug",
-    shown: (slug: string, version: string) => `${slug} · version ${version}`,
+    shown: (slug: string, version: string, defaultVersion: string, isNewest: boolean) =>
+      [
+        `${slug} · version ${version}${isNewest ? ", the newest" : ""}`,
+        ...(defaultVersion === ""
+          ? []
+          : [version === defaultVersion ? "the default" : `requests without a version get version ${defaultVersion}`]),
+      ].join(" · "),
+    makeDefaultOf: (version: string) => `Make version ${version} the default`,
+    nowDefault: (version: string) => `Requests without a version get version ${version} now`,
     tryIt: "Try it",
     valuesHint: "Values of the variables. JSON lists and objects are sent as such.",
     noVariables: "The template has no variables.",
@@ -1375,6 +1385,9 @@ export const en = {
       alertEmails: "E-mail addresses for alerts",
       rotate: "Rotate",
       rotated: "The key has a new secret",
+      of: "of",
+      budget: (used: string, isTokens: boolean, resets: string) =>
+        `${used}${isTokens ? " tokens" : ""}${resets === "" ? "" : `, resets ${resets}`}`,
       rotateConfirm: "The present secret stops working when the transition period ends. Rotate?",
       kinds: {
         "organisation/service": "Organisation service (admin)",
@@ -1585,6 +1598,13 @@ export const en = {
       about:
         "Requests name a provider as @slug/model. It gives a workspace the models of an integration, with limits of its own.",
       empty: "Add a provider to call models of an integration from this workspace.",
+      test: "Test credential",
+      answered: (time: string) => `The provider listed its models in ${time}`,
+      models: "Models",
+      lastHour: "Last hour",
+      unused: "No requests",
+      health: (requests: string, count: number, errors: string, failed: number) =>
+        `${requests} ${count === 1 ? "request" : "requests"}, ${errors} ${failed === 1 ? "error" : "errors"}`,
     },
     guardrails: {
       title: "Guardrails",

@@ -156,7 +156,8 @@ export function toColumns(names: Names, workspaces: Names | undefined): readonly
     {
       key: "cost",
       label: words.cost,
-      track: "5rem",
+      // room for the four digits of a call that cost a millionth of a dollar
+      track: "6.5rem",
       narrowTrack: "4.5rem",
       figure: true,
       render: ({ cost }) => (cost === undefined ? dash : <Cost dollars={cost / 100} />),

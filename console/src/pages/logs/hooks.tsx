@@ -18,6 +18,23 @@ export function countHooks(row: Row): number {
   );
 }
 
+/** Guardrails that denied the request or its response, each with the checks that failed. */
+export function Denials({ row }: { readonly row: Row }): ReactNode {
+  const hooks = (["before", "after"] as const).flatMap((when) =>
+    rowsOf(readPath(row, `hook_results.${when}_request_hooks`)),
+  );
+  const denied = hooks.filter((hook) => hook.deny === true && hook.verdict === false);
+  return denied.map((hook) => {
+    const failed = rowsOf(hook.checks).filter((check) => check.verdict === false);
+    const checks = failed.map((check) => readText(check, "id")).join(", ");
+    return (
+      <Text key={readText(hook, "id")} size="sm" fw={600} style={{ overflowWrap: "anywhere" }}>
+        {words.deniedBy(readText(hook, "id"), checks)}
+      </Text>
+    );
+  });
+}
+
 /** Results of guardrails before and after the call. */
 export function Hooks({ row }: { readonly row: Row }): ReactNode {
   if (countHooks(row) === 0) {

@@ -18,7 +18,7 @@ import { readConversation } from "./conversation/read.ts";
 import { ConversationView } from "./conversation/view.tsx";
 import { LogFacts } from "./facts.tsx";
 import { Feedback } from "./feedback.tsx";
-import { countHooks, Hooks } from "./hooks.tsx";
+import { countHooks, Denials, Hooks } from "./hooks.tsx";
 import { Raw } from "./raw.tsx";
 import { Replay } from "./replay.tsx";
 import { Timeline } from "./timeline.tsx";
@@ -66,6 +66,7 @@ export default function Log(): ReactNode {
           icon={<Icon name="warning" />}
           title={readText(data.error, "code") || readText(data.error, "type")}
         >
+          <Denials row={data} />
           <Text size="sm" style={{ overflowWrap: "anywhere" }}>
             {readText(data.error, "message")}
           </Text>

@@ -13,7 +13,7 @@ import { CodeDialog } from "./code-dialog.tsx";
 import { ColumnView, RunKey } from "./column.tsx";
 import { useOpened, withPrompt } from "./open.ts";
 import classes from "./playground.module.css";
-import { toRequest } from "./request.ts";
+import { asSent, toRequest } from "./request.ts";
 import { isRunning, stopColumn, useRuns } from "./runs.ts";
 import { SaveDialog } from "./save-dialog.tsx";
 import {
@@ -225,7 +225,7 @@ function Columns({ state, update, runs, disabled }: ColumnsProps): ReactNode {
         />
       ))}
       {dialog?.kind === "code" && chosen !== undefined && (
-        <CodeDialog read={() => toRequest(state, chosen)} onClose={close} />
+        <CodeDialog read={() => toRequest(state, asSent(chosen))} onClose={close} />
       )}
       {dialog?.kind === "save" && chosen !== undefined && <SaveDialog state={state} column={chosen} onClose={close} />}
     </div>

@@ -65,6 +65,12 @@ export function openingOf(state: Playground, column: Column): readonly Row[] {
   return firstMessages(state, column).filter(isFilled).map(toWire);
 }
 
+/** A column as it was sent last: without its last answer. */
+export function asSent(column: Column): Column {
+  const last = column.turns.findLastIndex(({ kind }) => kind === "answer");
+  return last < 0 ? column : { ...column, turns: column.turns.slice(0, last) };
+}
+
 /** The conversation of a column so far. */
 export function conversationOf(state: Playground, column: Column): readonly Message[] {
   const following = column.turns.map((turn) => (turn.kind === "message" ? turn.message : toMessage(turn.answer)));

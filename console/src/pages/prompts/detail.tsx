@@ -41,9 +41,9 @@ export default function PromptDetail(): ReactNode {
   return (
     <DetailPage
       title={readText(data, "name")}
-      about={words.shown(slug, number)}
+      about={words.shown(slug, number, readText(head.data, "prompt_version"), version === "")}
       back={back}
-      actions={<Actions id={id} record={data} />}
+      actions={<Actions id={id} record={data} defaultVersion={readText(head.data, "prompt_version")} />}
     >
       <Tabs key={version} defaultValue="editor" keepMounted={false}>
         <Tabs.List mb="md">
@@ -73,23 +73,43 @@ export default function PromptDetail(): ReactNode {
   );
 }
 
-function Actions({ id, record }: { readonly id: string; readonly record: Row }): ReactNode {
+interface ActionsProps {
+  readonly id: string;
+  /** The version that is shown. */
+  readonly record: Row;
+  /** Number of the version that requests without a version get; empty until it is known. */
+  readonly defaultVersion: string;
+}
+
+function Actions({ id, record, defaultVersion }: ActionsProps): ReactNode {
   const { can } = useSession();
   const navigate = useNavigate();
   const change = usePromptChange();
   const slug = readText(record, "slug");
+  const number = readText(record, "prompt_version");
+  const path = `/v1/prompts/${encodeURIComponent(id)}`;
+  const isOther = defaultVersion !== "" && number !== defaultVersion;
+  const makeDefault = async () => {
+    await change.mutateAsync({ method: "PUT", path: `${path}/makeDefault`, body: { version: Number(number) } });
+    notifications.show({ message: words.nowDefault(number) });
+  };
   const remove = async () => {
-    await change.mutateAsync({ method: "DELETE", path: `/v1/prompts/${encodeURIComponent(id)}`, body: undefined });
+    await change.mutateAsync({ method: "DELETE", path, body: undefined });
     notifications.show({ message: text.common.deleted(words.one) });
     await navigate({ to: "/prompts" });
   };
   return (
     <>
       <CopyValue value={slug} label={words.copySlug} />
+      {isOther && can("PUT /v1/prompts/{id}/makeDefault") && (
+        <Button variant="default" loading={change.isPending} onClick={() => void makeDefault()}>
+          {words.makeDefaultOf(number)}
+        </Button>
+      )}
       {can("POST /v1/chat/completions") && (
         <Button
           component={Link}
-          to={`/playground?prompt=${encodeURIComponent(slug)}`}
+          to={`/playground?prompt=${encodeURIComponent(isOther ? `${slug}@${number}` : slug)}`}
           variant="default"
           leftSection={<Icon name="playground" size={14} />}
         >
