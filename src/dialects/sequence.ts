@@ -1,4 +1,4 @@
-import { parseJson } from "../lib/json.ts";
+import { ArgumentsWatch } from "./arguments-watch.ts";
 import type { CallPiece, ChatPiece } from "./chat-reader.ts";
 
 /** The consecutive segments of a response. */
@@ -39,12 +39,12 @@ function toSegment(piece: ChatPiece): Segment {
 export class Sequencer<Event> {
   readonly #sink: SegmentSink<Event>;
   #open: string | undefined;
-  #arguments = "";
-  /** Whether the arguments are complete JSON; undefined until checked. */
-  #isWhole: boolean | undefined;
+  /** Arguments of the open call. */
+  #arguments = new ArgumentsWatch();
   /** The open reasoning is complete: its signature arrived, or it was redacted. */
   #sealed = false;
-  #waiting: ChatPiece[] = [];
+  /** Pieces of later segments, segment by segment in order of arrival. */
+  readonly #waiting = new Map<string, ChatPiece[]>();
 
   constructor(sink: SegmentSink<Event>) {
     this.#sink = sink;
@@ -56,10 +56,13 @@ export class Sequencer<Event> {
     if (piece.kind === "signature" && this.#open !== undefined && this.#open !== key) return [];
     if (this.#continues(piece)) return this.#add(piece);
     if (!this.#mayClose()) {
-      this.#waiting.push(piece);
+      const segment = key ?? "text";
+      const pieces = this.#waiting.get(segment);
+      if (pieces) pieces.push(piece);
+      else this.#waiting.set(segment, [piece]);
       return [];
     }
-    return this.#waiting.length > 0 ? [...this.#flush(), ...this.push(piece)] : this.#switch(piece);
+    return this.#waiting.size > 0 ? [...this.#flush(), ...this.push(piece)] : this.#switch(piece);
   }
 
   /** Ends the response: sends waiting pieces and closes the open segment. */
@@ -69,7 +72,7 @@ export class Sequencer<Event> {
 
   /** Ends a failed response: drops waiting pieces and closes the open segment. */
   abandon(): Event[] {
-    this.#waiting = [];
+    this.#waiting.clear();
     return this.#close();
   }
 
@@ -84,15 +87,11 @@ export class Sequencer<Event> {
   /** Whether the open segment is complete. */
   #mayClose(): boolean {
     if (this.#open === undefined || !this.#open.startsWith("call ")) return true;
-    this.#isWhole ??= parseJson(this.#arguments) !== undefined;
-    return this.#isWhole;
+    return this.#arguments.isWhole();
   }
 
   #add(piece: ChatPiece): Event[] {
-    if (piece.kind === "call") {
-      this.#arguments += piece.arguments;
-      this.#isWhole = undefined;
-    }
+    if (piece.kind === "call") this.#arguments.add(piece.arguments);
     if (piece.kind === "signature" || piece.kind === "redacted") this.#sealed = true;
     return this.#sink.add(piece);
   }
@@ -106,26 +105,18 @@ export class Sequencer<Event> {
   #switch(piece: ChatPiece): Event[] {
     const closed = this.#close();
     this.#open = keyOf(piece) ?? "text";
-    this.#arguments = "";
-    this.#isWhole = undefined;
+    this.#arguments = new ArgumentsWatch();
     this.#sealed = false;
     return [...closed, ...this.#sink.open(toSegment(piece)), ...this.#add(piece)];
   }
 
   /** Sends waiting pieces, segment by segment in order of arrival, up to a call with incomplete arguments. */
   #flush(isEnd = false): Event[] {
-    const groups = new Map<string, ChatPiece[]>();
-    for (const piece of this.#waiting) {
-      const key = keyOf(piece) ?? "text";
-      const group = groups.get(key);
-      if (group) group.push(piece);
-      else groups.set(key, [piece]);
-    }
-    this.#waiting = [];
     const events: Event[] = [];
-    for (const group of groups.values()) {
-      if (isEnd || this.#mayClose()) events.push(...this.#sendGroup(group));
-      else this.#waiting.push(...group);
+    for (const [key, pieces] of this.#waiting) {
+      if (!isEnd && !this.#mayClose()) break;
+      this.#waiting.delete(key);
+      for (const event of this.#sendGroup(pieces)) events.push(event);
     }
     return events;
   }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { ExcessError } from "../../src/lib/budget.ts";
 import { fitChat } from "../../src/providers/core/fit-chat.ts";
 import { readCallArguments } from "../../src/providers/core/fit-messages.ts";
 import { createFactReader, type EffortLevel, nearestEffort } from "../../src/providers/core/model-facts.ts";
@@ -108,6 +109,53 @@ test("alternatives at the root of a schema become one object, and lists get item
   const page = { ...$defs.page, properties: { ...$defs.page.properties, page: { type: "array", items: {} } } };
   const folded = { $defs: { page }, type: "object", properties, required: ["kind"] };
   assert.deepEqual(request.tools, [declared("search", folded)]);
+});
+
+/** A schema whose definitions name the next one twice. */
+function doubled(levels: number): object {
+  const $defs: Record<string, object> = {};
+  for (let level = 0; level < levels; level++) {
+    const next = { $ref: `#/$defs/d${level + 1}` };
+    $defs[`d${level}`] = { allOf: [next, next], properties: { [`p${level}`]: { type: "string" } } };
+  }
+  return { allOf: [{ $ref: "#/$defs/d0" }], $defs };
+}
+
+test("a schema is folded once however many references lead to it, and one that refers to itself ends", () => {
+  const { request } = fit({ tools: [declared("deep", doubled(30))] }, {});
+  const made = JSON.stringify(request.tools?.[0]);
+  // in its definition and at the root
+  assert.equal(made.split('"p29":').length, 3);
+  const $defs = { self: { allOf: [{ $ref: "#/$defs/self" }], properties: { a: { type: "string" } }, required: ["a"] } };
+  const own = fit({ tools: [declared("own", { anyOf: [{ $ref: "#/$defs/self" }], $defs })] }, {});
+  const properties = { a: { type: "string" } };
+  assert.deepEqual(own.request.tools, [declared("own", { type: "object", $defs, properties, required: ["a"] })]);
+});
+
+test("definitions in definitions of the same name come to an end", () => {
+  let nested: object = { type: "object", properties: { last: { type: "string" } } };
+  for (let level = 0; level < 28; level++) {
+    nested = { allOf: [{ $ref: "#/$defs/a" }, { $ref: "#/$defs/a" }], $defs: { a: nested } };
+  }
+  assert.equal(fit({ tools: [declared("deep", nested)] }, {}).request.tools?.length, 1);
+});
+
+test("many alternatives of one property are joined in one pass, and too many of them are refused", () => {
+  const many = <Item>(count: number, of: (index: number) => Item) =>
+    Array.from({ length: count }, (_, index) => of(index));
+  const constants = many(40_000, (index) => ({ properties: { kind: { const: index } } }));
+  const { request } = fit({ tools: [declared("kinds", { oneOf: constants })] }, {});
+  const kind = { enum: constants.map((_, index) => index) };
+  assert.deepEqual(request.tools, [declared("kinds", { type: "object", properties: { kind } })]);
+  const names = (letter: string) => ({ required: many(50_000, (index) => `${letter}${index}`) });
+  const apart = fit({ tools: [declared("names", { anyOf: [names("a"), names("b")] })] }, {});
+  assert.ok(!JSON.stringify(apart.request.tools).includes("required"));
+  const $defs = { wide: { required: names("a").required } };
+  const all = many(20_000, () => ({ $ref: "#/$defs/wide" }));
+  assert.throws(() => fit({ tools: [declared("wide", { anyOf: all, $defs })] }, {}), ExcessError);
+  const description = "d".repeat(500_000);
+  const large = many(40, (minLength) => ({ properties: { text: { minLength, description } } }));
+  assert.throws(() => fit({ tools: [declared("large", { anyOf: large })] }, {}), ExcessError);
 });
 
 test("a property named __proto__ stays a property", () => {

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { InvalidRequestError, UpstreamError } from "../../src/errors.ts";
+import { ExcessError } from "../../src/lib/budget.ts";
 import type { OperationName } from "../../src/providers/core/operations.ts";
 import type { OperationAdapter } from "../../src/providers/core/types.ts";
 import { fromGeminiAnswer } from "../../src/providers/google/answer.ts";
@@ -675,3 +676,42 @@ for (const [format, stream] of [
     assert.throws(() => send({ ...sounds(format).request, stream }), /audio.format/);
   });
 }
+
+test("the members of allOf are merged in one pass", () => {
+  const members = Array.from({ length: 40_000 }, (_, index) => ({
+    properties: { [`p${index % 9_000}`]: {} },
+    required: [`p${index % 9_000}`],
+  }));
+  const { properties, required } = toOpenapiSchema({ allOf: members }) as { properties: object; required: string[] };
+  assert.deepEqual([Object.keys(properties).length, required.length], [9_000, 9_000]);
+});
+
+test("references cannot make more of the schemas of a request than a few megabytes", () => {
+  const long = "x".repeat(100_000);
+  const many = Array.from({ length: 30_000 }, (_, index) => index);
+  const copied: Readonly<Record<string, object>> = {
+    "a description": { type: "string", description: long },
+    "the values of enum": { enum: many },
+    "names in required": { type: "object", properties: { a: {} }, required: many.map(String) },
+    types: { type: many.map(() => "null") },
+    alternatives: { anyOf: many.map(() => ({ type: "null" })) },
+    "members of allOf": { allOf: many.map(() => null) },
+    keywords: Object.fromEntries(many.map((one) => [`k${one}`, 0])),
+    "a name": { type: "object", properties: { [long]: {} } },
+    "a reference": { $ref: `#/$defs/${long}` },
+  };
+  for (const [name, d] of Object.entries(copied)) {
+    const properties = Object.fromEntries(many.slice(0, 5_000).map((one) => [`p${one}`, { $ref: "#/$defs/d" }]));
+    const schema = { type: "object", properties, $defs: { d, [long]: { type: "string" } } };
+    assert.throws(() => toOpenapiSchema(schema), ExcessError, name);
+  }
+  const text = { type: "string", description: "x".repeat(1_000) };
+  const properties = Object.fromEntries(many.slice(0, 1_000).map((one) => [`p${one}`, { $ref: "#/$defs/text" }]));
+  const parameters = { type: "object", properties, $defs: { text } };
+  const tools = Array.from({ length: 5 }, (_, index) => ({
+    type: "function",
+    function: { name: `f${index}`, parameters },
+  }));
+  assert.equal(send({ ...hello, tools: tools.slice(1) }).body.tools.length, 1);
+  assert.throws(() => send({ ...hello, tools }), ExcessError);
+});

@@ -36,6 +36,7 @@ const readers: Readonly<Record<string, Bound>> = {
   "src/control/mcp/upstream-client.ts": within("Budget", "maxAnswerBytes"),
   "src/control/stored-responses.ts": own("sealed responses"),
   "src/db/stores/logs.ts": own("results of hooks"),
+  "src/dialects/arguments-watch.ts": within("maxPlainLength", "parseJson"),
   "src/endpoint.ts": within("scanJson", "readBytes"),
   "src/guardrails/call.ts": short("whether a header is Latin-1"),
   "src/guardrails/checks/pii.ts": within("ValueFinder"),

@@ -1,7 +1,8 @@
+import type { Budget } from "../../lib/budget.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
 import { fitMessages } from "./fit-messages.ts";
-import { fitSchema } from "./fit-schema.ts";
+import { createSchemaBudget, fitSchema } from "./fit-schema.ts";
 import { type FactReader, isEffort, type ModelFacts, nearestEffort } from "./model-facts.ts";
 import { findToolNames, restoreToolNames, sendToolNames, type ToolNames } from "./tool-names.ts";
 import type { ChunkCorrector, ConversionOptions, OperationAdapter, StreamMapper } from "./types.ts";
@@ -56,10 +57,10 @@ function fitThinking(body: Members, { thinking: form, efforts, thinksByDefault =
 }
 
 /** A tool whose schema the model takes. */
-function fitTool(tool: Tool, facts: ModelFacts): Tool {
+function fitTool(tool: Tool, facts: ModelFacts, budget: Budget): Tool {
   const { function: named } = tool;
   if (tool.type !== "function" || !isObject(named) || !isObject(named.parameters)) return tool;
-  const parameters = fitSchema(named.parameters, facts);
+  const parameters = fitSchema(named.parameters, facts, budget);
   return parameters === named.parameters ? tool : { ...tool, function: { ...named, parameters } };
 }
 
@@ -78,7 +79,10 @@ export function fitChat(request: ChatRequest, facts: ModelFacts, options: Conver
   fitSampling(body, facts, options);
   fitThinking(body, facts);
   fitEffort(body, facts, options);
-  if (body.tools) body.tools = body.tools.map((tool) => fitTool(tool, facts));
+  if (body.tools) {
+    const budget = createSchemaBudget();
+    body.tools = body.tools.map((tool) => fitTool(tool, facts, budget));
+  }
   body.messages = fitMessages(body.messages, facts, options);
   const names = findToolNames(body, facts.toolNameLength ?? defaultNameLength);
   return { request: names ? sendToolNames(body, names) : body, names };

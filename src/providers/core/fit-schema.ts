@@ -1,3 +1,4 @@
+import { Budget } from "../../lib/budget.ts";
 import { isObject } from "../../lib/json.ts";
 
 type Schema = Record<string, unknown>;
@@ -15,17 +16,26 @@ function resolve(schema: unknown, root: Schema): unknown {
 const namesIn = (value: unknown): string[] =>
   Array.isArray(value) ? value.filter((name): name is string => typeof name === "string") : [];
 
-/** Two schemas for one property: either. */
-function joinProperty(known: unknown, other: unknown): unknown {
-  if (known === undefined || JSON.stringify(known) === JSON.stringify(other)) return other;
-  if (isObject(known) && isObject(other) && "const" in known && "const" in other) {
-    return { enum: [known.const, other.const] };
+const isConstant = (schema: unknown): boolean => isObject(schema) && "const" in schema;
+
+/** Several schemas for one property: any of them. */
+function joinProperty(given: ReadonlySet<unknown>, budget: Budget): unknown {
+  if (given.size === 1) return [...given][0];
+  const distinct = new Map<string, unknown>();
+  for (const schema of given) {
+    const text = JSON.stringify(schema);
+    budget.bytes(text.length);
+    distinct.set(text, schema);
   }
-  if (isObject(known) && Array.isArray(known.enum) && isObject(other) && "const" in other) {
-    return { ...known, enum: [...new Set([...known.enum, other.const])] };
+  const [first, ...others] = distinct.values();
+  if (others.length === 0) return first;
+  if (isObject(first) && others.every(isConstant)) {
+    const constants = others.map((one) => isObject(one) && one.const);
+    if (isConstant(first)) return { enum: [...new Set([first.const, ...constants])] };
+    if (Array.isArray(first.enum)) return { ...first, enum: [...new Set([...first.enum, ...constants])] };
   }
-  const alternatives = isObject(known) && Array.isArray(known.anyOf) ? known.anyOf : [known];
-  return { anyOf: [...alternatives, other] };
+  const alternatives: unknown[] = isObject(first) && Array.isArray(first.anyOf) ? first.anyOf : [first];
+  return { anyOf: [...alternatives, ...others] };
 }
 
 const schemaMaps = ["properties", "$defs", "definitions"] as const;
@@ -59,50 +69,95 @@ function withItems(schema: unknown, depth = 0): unknown {
   return made;
 }
 
-/** A function's schema in the form that nearly all hosts take: one object at its root, and lists with `items`. */
-export function fitSchema(
-  schema: Schema,
-  { takesRootCombinators = false }: { takesRootCombinators?: boolean },
-): Schema {
-  const folded = takesRootCombinators ? schema : foldRoot(schema);
+/**
+ * What fitting the schemas of one request may take: references can expand a short schema without end. Bytes are those of
+ * schemas that are compared, values the properties and names that are joined.
+ */
+export function createSchemaBudget(): Budget {
+  return new Budget({ source: "caller", what: "the schemas of the tools", bytes: 2 * 2 ** 20 });
+}
+
+/**
+ * A function's schema in the form that nearly all hosts take: one object at its root, and lists with `items`.
+ *
+ * @throws {ExcessError} If the alternatives at its root exceed the budget.
+ */
+export function fitSchema(schema: Schema, { takesRootCombinators = false }: RootRules, budget: Budget): Schema {
+  const folded = takesRootCombinators ? schema : new RootFolder(schema, budget).fold(schema);
   const made = withItems(folded);
   return isObject(made) ? made : folded;
 }
 
+interface RootRules {
+  takesRootCombinators?: boolean;
+}
+
 /**
- * A function's schema as one object: `anyOf`, `oneOf` and `allOf` at its root are folded into the union of their properties.
- * Required is what all alternatives require. Most hosts refuse these keywords there. The same schema where it has none.
+ * Makes one object of a function's schema: `anyOf`, `oneOf` and `allOf` at its root are folded into the union of their
+ * properties. Required is what all alternatives require. Most hosts refuse these keywords there.
  */
-function foldRoot(schema: Schema): Schema {
-  if (!combinators.some((keyword) => Array.isArray(schema[keyword]))) {
-    return schema.type === "object" ? schema : { ...schema, type: "object" };
+class RootFolder {
+  readonly #root: Schema;
+  readonly #budget: Budget;
+  /** Each schema is folded once, however many references it has; undefined while it is being folded. */
+  readonly #folded = new Map<Schema, Schema | undefined>();
+
+  constructor(root: Schema, budget: Budget) {
+    this.#root = root;
+    this.#budget = budget;
   }
-  const { anyOf: any, oneOf: one, allOf: all, ...rest } = schema;
-  const properties: Schema = isObject(rest.properties) ? { ...rest.properties } : {};
-  const required = new Set(namesIn(rest.required));
-  const take = (value: unknown): string[] => {
-    const member = resolve(value, schema);
-    if (!isObject(member)) return [];
-    const folded = foldRoot(member);
-    const own = isObject(folded.properties) ? folded.properties : {};
-    for (const [name, property] of Object.entries(own)) {
-      const known = Object.hasOwn(properties, name) ? properties[name] : undefined;
-      Object.defineProperty(properties, name, {
-        value: joinProperty(known, property),
-        enumerable: true,
-        configurable: true,
-        writable: true,
-      });
+
+  /** The folded schema; the same schema where nothing is to fold. What refers to itself adds nothing. */
+  fold(schema: Schema, depth = 0): Schema {
+    if (depth > maxDepth) return {};
+    if (this.#folded.has(schema)) return this.#folded.get(schema) ?? {};
+    this.#folded.set(schema, undefined);
+    const folded = this.#foldNew(schema, depth);
+    this.#folded.set(schema, folded);
+    return folded;
+  }
+
+  #foldNew(schema: Schema, depth: number): Schema {
+    if (!combinators.some((keyword) => Array.isArray(schema[keyword]))) {
+      return schema.type === "object" ? schema : { ...schema, type: "object" };
     }
-    return namesIn(folded.required);
-  };
-  for (const member of Array.isArray(all) ? all : []) for (const name of take(member)) required.add(name);
-  for (const alternatives of [any, one]) {
-    if (!Array.isArray(alternatives) || alternatives.length === 0) continue;
-    const lists = alternatives.map(take);
-    const common = lists.reduce((shared, names) => shared.filter((name) => names.includes(name)));
-    for (const name of common) required.add(name);
+    const { anyOf: any, oneOf: one, allOf: all, ...rest } = schema;
+    const properties = new Map<string, Set<unknown>>();
+    this.#addProperties(properties, rest.properties);
+    const required = new Set(namesIn(rest.required));
+    const take = (value: unknown): string[] => {
+      this.#budget.value();
+      const member = resolve(value, this.#root);
+      if (!isObject(member)) return [];
+      const folded = this.fold(member, depth + 1);
+      this.#addProperties(properties, folded.properties);
+      const names = namesIn(folded.required);
+      this.#budget.value(names.length);
+      return names;
+    };
+    for (const member of Array.isArray(all) ? all : []) for (const name of take(member)) required.add(name);
+    for (const alternatives of [any, one]) {
+      if (!Array.isArray(alternatives) || alternatives.length === 0) continue;
+      for (const name of namesInAll(alternatives.map(take))) required.add(name);
+    }
+    const { required: _, ...kept } = rest;
+    const joined = Object.fromEntries([...properties].map(([name, all]) => [name, joinProperty(all, this.#budget)]));
+    return { ...kept, type: "object", properties: joined, ...(required.size > 0 && { required: [...required] }) };
   }
-  const { required: _, ...kept } = rest;
-  return { ...kept, type: "object", properties, ...(required.size > 0 && { required: [...required] }) };
+
+  #addProperties(properties: Map<string, Set<unknown>>, added: unknown): void {
+    if (!isObject(added)) return;
+    for (const [name, property] of Object.entries(added)) {
+      this.#budget.value();
+      const known = properties.get(name);
+      if (known) known.add(property);
+      else properties.set(name, new Set([property]));
+    }
+  }
+}
+
+/** Names that are in each list. */
+function namesInAll([first = [], ...others]: readonly string[][]): string[] {
+  const sets = others.map((names) => new Set(names));
+  return first.filter((name) => sets.every((names) => names.has(name)));
 }

@@ -1,4 +1,5 @@
 import { InvalidRequestError } from "../../errors.ts";
+import { Budget } from "../../lib/budget.ts";
 import { isObject } from "../../lib/json.ts";
 
 type Schema = Record<string, unknown>;
@@ -25,18 +26,34 @@ const formats: Readonly<Record<string, readonly string[]>> = {
   integer: ["int32", "int64"],
 };
 
-/** Limit: references can expand a short schema without end. */
+/** Limits of one schema, and of all schemas of a request: references can expand a short schema without end. */
 const maxSchemas = 10_000;
+const maxSchemasInAll = 200_000;
 const maxDepth = 60;
+/** Most characters that are copied, of all schemas of a request. */
+const maxCharacters = 4 * 2 ** 20;
 
 /** State of one conversion: its references and its remaining budget. */
 interface Walk {
   root: Schema;
-  /** Shared across the whole schema. */
-  budget: { left: number };
+  /** Schemas that this one may still have once it is expanded. */
+  left: { schemas: number };
+  /** Shared by all schemas of a request. */
+  budget: Budget;
   /** References that are being expanded. */
   following: readonly string[];
   depth: number;
+}
+
+/** What converting all schemas of a request may take. */
+export function createSchemaBudget(): Budget {
+  return new Budget({ source: "caller", what: "the schemas", values: maxSchemasInAll, bytes: maxCharacters });
+}
+
+/** Characters of a value that is copied, roughly. */
+function sizeOf(value: unknown): number {
+  if (typeof value === "string") return value.length;
+  return typeof value === "object" && value !== null ? JSON.stringify(value).length : 1;
 }
 
 function refuse(problem: string): never {
@@ -58,6 +75,7 @@ function follow(root: Schema, reference: string): unknown {
 
 function withReference(schema: Schema, reference: string, walk: Walk): Schema {
   const { $ref: _, ...rest } = schema;
+  walk.budget.bytes(reference.length);
   // a recursive schema cannot be expanded
   if (walk.following.includes(reference)) return convert({ type: "object", ...rest }, walk);
   const target = follow(walk.root, reference);
@@ -66,23 +84,28 @@ function withReference(schema: Schema, reference: string, walk: Walk): Schema {
 }
 
 /** Merges the schemas of `allOf` into the rest of the schema. */
-function mergeAll(members: readonly unknown[], rest: Schema, walk: Walk): Schema {
-  let merged = rest;
+function mergeAll(members: readonly unknown[], rest: Schema, { root, budget }: Walk): Schema {
+  const merged: Schema = { ...rest };
+  const properties = new Map<string, unknown>();
+  const required: unknown[] = [];
+  const take = (schema: Schema) => {
+    const added = Object.entries(isObject(schema.properties) ? schema.properties : {});
+    const names: readonly unknown[] = Array.isArray(schema.required) ? schema.required : [];
+    budget.bytes(Object.keys(schema).length + added.length + names.length);
+    for (const [name, property] of added) properties.set(name, property);
+    for (const name of names) required.push(name);
+  };
+  take(rest);
   for (const member of members) {
-    const target = isObject(member) && typeof member.$ref === "string" ? follow(walk.root, member.$ref) : member;
+    const reference = isObject(member) && typeof member.$ref === "string" ? member.$ref : "";
+    budget.bytes(1 + reference.length);
+    const target = reference === "" ? member : follow(root, reference);
     if (!isObject(target)) continue;
-    const properties = {
-      ...(isObject(merged.properties) && merged.properties),
-      ...(isObject(target.properties) && target.properties),
-    };
-    const required = [merged.required, target.required].flatMap((names) => (Array.isArray(names) ? names : []));
-    merged = {
-      ...merged,
-      ...target,
-      ...(Object.keys(properties).length > 0 && { properties }),
-      ...(required.length > 0 && { required }),
-    };
+    take(target);
+    Object.assign(merged, target);
   }
+  if (properties.size > 0) merged.properties = Object.fromEntries(properties);
+  if (required.length > 0) merged.required = required;
   return merged;
 }
 
@@ -92,6 +115,7 @@ function isNull(schema: unknown): boolean {
 
 /** Alternatives: `null` becomes `nullable`, and a single alternative replaces the list. */
 function withAlternatives(schema: Schema, alternatives: readonly unknown[], walk: Walk): Schema {
+  walk.budget.bytes(alternatives.length);
   const { anyOf: _any, oneOf: _one, ...rest } = schema;
   const others = alternatives.filter((one) => !isNull(one));
   const nullable = others.length < alternatives.length || rest.nullable === true;
@@ -109,6 +133,7 @@ function withAlternatives(schema: Schema, alternatives: readonly unknown[], walk
 
 /** Several types as alternatives; each gets the keywords that belong to it. */
 function withTypes(schema: Schema, types: readonly unknown[], walk: Walk): Schema {
+  walk.budget.bytes(types.length);
   const { type: _, items, prefixItems, properties, required, ...rest } = schema;
   const members = types.map((type) => {
     if (type === "array") return { type, items, prefixItems };
@@ -136,10 +161,18 @@ function itemsOf({ items, prefixItems }: Schema, walk: Walk): Schema {
   return { type: "string" }; // Gemini requires an item type
 }
 
+function convertNamed(name: string, schema: unknown, walk: Walk): Schema {
+  walk.budget.bytes(name.length);
+  return convert(schema, walk);
+}
+
 /** Properties of an object; `required` may name only properties that exist. */
 function membersOf({ properties, required }: Schema, walk: Walk): Schema {
+  if (Array.isArray(required)) walk.budget.bytes(sizeOf(required));
   if (!isObject(properties) || Object.keys(properties).length === 0) return {};
-  const converted = Object.fromEntries(Object.entries(properties).map(([name, one]) => [name, convert(one, walk)]));
+  const converted = Object.fromEntries(
+    Object.entries(properties).map(([name, one]) => [name, convertNamed(name, one, walk)]),
+  );
   const names = Array.isArray(required)
     ? [...new Set(required)].filter((name) => typeof name === "string" && Object.hasOwn(converted, name))
     : [];
@@ -156,7 +189,9 @@ function convertPlain(schema: Schema, walk: Walk): Schema {
   const type = typeOf(schema);
   const made: Schema = type === undefined ? {} : { type };
   for (const keyword of plainKeywords) {
-    if (schema[keyword] !== undefined) made[keyword] = schema[keyword];
+    if (schema[keyword] === undefined) continue;
+    walk.budget.bytes(sizeOf(schema[keyword]));
+    made[keyword] = schema[keyword];
   }
   const { format } = schema;
   const known = type !== undefined && Object.hasOwn(formats, type) ? formats[type] : undefined;
@@ -165,12 +200,16 @@ function convertPlain(schema: Schema, walk: Walk): Schema {
   if (kind === "object") Object.assign(made, membersOf(schema, walk));
   if (kind === "array") made.items = itemsOf(schema, walk);
   const values = schema.const === undefined ? schema.enum : [schema.const];
-  return Array.isArray(values) ? { ...made, ...chooseFrom(values, schema) } : made;
+  if (!Array.isArray(values)) return made;
+  walk.budget.bytes(sizeOf(values));
+  return { ...made, ...chooseFrom(values, schema) };
 }
 
 function convert(value: unknown, walk: Walk): Schema {
   if (!isObject(value)) return {};
-  if (walk.budget.left-- <= 0 || walk.depth > maxDepth) refuse("it is too large once its references are expanded");
+  walk.budget.value();
+  walk.budget.bytes(Object.keys(value).length);
+  if (walk.left.schemas-- <= 0 || walk.depth > maxDepth) refuse("it is too large once its references are expanded");
   return convertOne(value, { ...walk, depth: walk.depth + 1 });
 }
 
@@ -190,8 +229,10 @@ function convertOne(value: Schema, walk: Walk): Schema {
  * A JSON schema in Gemini's subset of OpenAPI (https://ai.google.dev/api/caching#Schema): references expanded, null as
  * `nullable`, unknown keywords removed. The argument is not changed.
  *
+ * @param budget Shared by all schemas of a request.
  * @throws {InvalidRequestError} If a reference points to nothing, or the expanded schema is too large.
+ * @throws {ExcessError} If all schemas together are too large.
  */
-export function toOpenapiSchema(schema: Schema): Schema {
-  return convert(schema, { root: schema, budget: { left: maxSchemas }, following: [], depth: 0 });
+export function toOpenapiSchema(schema: Schema, budget = createSchemaBudget()): Schema {
+  return convert(schema, { root: schema, left: { schemas: maxSchemas }, budget, following: [], depth: 0 });
 }

@@ -1,7 +1,8 @@
 import { type Refuse, refuseWith } from "../../errors.ts";
+import type { Budget } from "../../lib/budget.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { toOpenapiSchema } from "./schema.ts";
+import { createSchemaBudget, toOpenapiSchema } from "./schema.ts";
 
 /** Tools built into the models (https://ai.google.dev/api/caching#Tool), by their request names. */
 const builtIn: Readonly<Record<string, string>> = {
@@ -52,12 +53,12 @@ function readBuiltIn(tool: Record<string, unknown>): { name: string; options: Re
   return { name, options };
 }
 
-function toDeclaration({ type, function: inner }: Record<string, unknown>): object {
+function toDeclaration({ type, function: inner }: Record<string, unknown>, budget: Budget): object {
   if (type !== "function" || !isObject(inner) || typeof inner.name !== "string") {
     return refuse("Cannot send this tool: only functions and the provider's built-in tools are supported", "tools");
   }
   const { name, description, parameters } = inner;
-  const schema = isObject(parameters) ? toOpenapiSchema(parameters) : undefined;
+  const schema = isObject(parameters) ? toOpenapiSchema(parameters, budget) : undefined;
   const isEmpty = schema === undefined || (schema.properties === undefined && schema.anyOf === undefined);
   return {
     name,
@@ -96,6 +97,7 @@ export function toToolMembers({ tools, tool_choice: choice, functions }: ChatReq
   if (functions !== undefined && functions !== null) refuse("Cannot use functions: send them as tools", "functions");
   const declarations: object[] = [];
   const others: object[] = [];
+  const budget = createSchemaBudget();
   let retrievalConfig: unknown;
   for (const tool of tools ?? []) {
     const known = readBuiltIn(tool);
@@ -103,7 +105,7 @@ export function toToolMembers({ tools, tool_choice: choice, functions }: ChatReq
       const { retrievalConfig: place, retrieval_config: alias, ...options } = known.options;
       if (known.name === "googleMaps") retrievalConfig = place ?? alias;
       others.push({ [known.name]: options });
-    } else declarations.push(toDeclaration(tool));
+    } else declarations.push(toDeclaration(tool, budget));
   }
   const calling = toCallingConfig(choice);
   if (calling && Reflect.get(calling, "mode") === "ANY" && declarations.length === 0) {

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { ArgumentsWatch } from "../../src/dialects/arguments-watch.ts";
+import type { ChatPiece } from "../../src/dialects/chat-reader.ts";
+import { type SegmentSink, Sequencer } from "../../src/dialects/sequence.ts";
+
+const piece = (index: number, text: string): ChatPiece => ({
+  kind: "call",
+  index,
+  id: `call_${index}`,
+  name: "f",
+  arguments: text,
+  signature: undefined,
+});
+
+/** Arguments of each call, once it is closed. */
+class Collector implements SegmentSink<string> {
+  #text = "";
+  open(): string[] {
+    this.#text = "";
+    return [];
+  }
+  add(added: ChatPiece): string[] {
+    if (added.kind === "call") this.#text += added.arguments;
+    return [];
+  }
+  close(): string[] {
+    return [this.#text];
+  }
+}
+
+test("arguments of many calls at once are ordered in one pass", () => {
+  const sequencer = new Sequencer(new Collector());
+  const numbers = Array.from({ length: 40_000 }, (_, index) => index);
+  const pieces = [...numbers.map((one) => piece(one, `{"n":`)), ...numbers.map((one) => piece(one, `${one}}`))];
+  const made = [...pieces.flatMap((one) => sequencer.push(one)), ...sequencer.end()];
+  assert.deepEqual(
+    made,
+    numbers.map((one) => `{"n":${one}}`),
+  );
+});
+
+test("long arguments are not read again at each piece of another call", () => {
+  const sequencer = new Sequencer(new Collector());
+  sequencer.push(piece(0, `[${"1,".repeat(1_000_000)}`));
+  for (let round = 0; round < 20_000; round++) {
+    sequencer.push(piece(0, "1,"));
+    sequencer.push(piece(1, "["));
+  }
+  assert.deepEqual(
+    sequencer.end().map(({ length }) => length),
+    [2_040_001, 20_000],
+  );
+});
+
+for (const [text, isWhole] of [
+  ["", false],
+  ["{", false],
+  ['{"a":"}', false],
+  ['{"a":"\\"}', false],
+  ['{"a":"\\"}"}', true],
+  ['{"a":[{}]} ', true],
+  ["{}", true],
+  ["{} {", false],
+  ["[}", false],
+  ["]", false],
+  ["null", true],
+  ["nul", false],
+  [' "text"', true],
+  ['"te', false],
+  ["12", true],
+] as const) {
+  test(`ArgumentsWatch: ${JSON.stringify(text)} is ${isWhole ? "" : "not "}whole, in pieces too`, () => {
+    const [once, pieces] = [new ArgumentsWatch(), new ArgumentsWatch()];
+    once.add(text);
+    for (const letter of text) {
+      pieces.isWhole();
+      pieces.add(letter);
+    }
+    assert.deepEqual([once.isWhole(), pieces.isWhole()], [isWhole, isWhole]);
+  });
+}
