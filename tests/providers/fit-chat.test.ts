@@ -43,6 +43,9 @@ test("names that no row matches count as the newest generation", () => {
   });
   assert.deepEqual(read("anthropic.Claude-3-haiku-v1:0"), { toolNameLength: 64, sampling: "one" });
   assert.deepEqual(read("claude-next-9"), { toolNameLength: 64, sampling: "none" });
+  // a custom host may serve any model under any name
+  assert.deepEqual(read("claude-next-9", { hasCustomHost: true }), { toolNameLength: 64 });
+  assert.deepEqual(read("claude-3-haiku", { hasCustomHost: true }), { toolNameLength: 64, sampling: "one" });
 });
 
 test("sampling that a model does not take is left out and reported; a default is left out alone", () => {

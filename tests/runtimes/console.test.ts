@@ -48,6 +48,8 @@ test("a session works at every process of an installation, and a sign-out ends i
   const env = {
     DATABASE_URL: `file:${join(createFolder(), "gateway.db")}`,
     GATEWAY_MASTER_KEYS: "v1:AQIDBAUGBwgJCgsMDQ4PEBESExQVFhcYGRobHB0eHyA",
+    // processes on one file must know of each other
+    WORKERS: "2",
   };
   const first = await startGatewayProcess({ env });
   const second = await startGatewayProcess({ env });

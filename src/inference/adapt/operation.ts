@@ -171,8 +171,9 @@ function countFirst(served: ServedOperation) {
 }
 
 /** Whether a chat asks for functions and reasoning that the model's chat completions do not serve together. */
-function needsResponses(chat: ChatRequest, provider: BoundProvider, { modelFacts }: ConversionOptions): boolean {
-  const { chatServesToolsWithReasoning: isServed = true } = { ...provider.factsOf(chat.model), ...modelFacts };
+function needsResponses(chat: ChatRequest, provider: BoundProvider, options: ConversionOptions): boolean {
+  const facts = { ...provider.factsOf(chat.model, options), ...options.modelFacts };
+  const { chatServesToolsWithReasoning: isServed = true } = facts;
   return !isServed && (chat.tools ?? []).length > 0 && chat.reasoning_effort !== "none";
 }
 

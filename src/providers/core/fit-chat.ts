@@ -115,7 +115,7 @@ type ChatAdapter = OperationAdapter<"chat">;
 /** A provider's chat, its requests fitted to the facts of their models, and its responses with the caller's names. */
 export function fitAdapter(adapter: ChatAdapter, { factsOf, isNative }: FitOptions): ChatAdapter {
   const read = (request: ChatRequest, options: ConversionOptions): ModelFacts | undefined =>
-    isNative && !options.isConverted ? undefined : { ...factsOf(request.model), ...options.modelFacts };
+    isNative && !options.isConverted ? undefined : { ...factsOf(request.model, options), ...options.modelFacts };
   const namesOf = (request: ChatRequest, options: ConversionOptions): ToolNames | undefined => {
     const facts = request.tools ? read(request, options) : undefined;
     return facts && findToolNames(request, facts.toolNameLength ?? defaultNameLength);

@@ -77,23 +77,27 @@ const maxNames = 1_000;
 const toPattern = (glob: string): RegExp =>
   new RegExp(`^${glob.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replaceAll("*", ".*")}$`);
 
-/** Looks facts up by the name of a model. */
-export type FactReader = (model: string) => ModelFacts;
+/**
+ * Looks facts up by the name of a model. Names that no row matches count as the newest generation at the provider's own host.
+ * At a custom host they may be any other server's, so only what holds for all models is known of them.
+ */
+export type FactReader = (model: string, host?: { hasCustomHost?: boolean | undefined }) => ModelFacts;
 
-/** Reads a table. Names that no row matches count as the newest generation. */
+/** Reads a table. */
 export function createFactReader({ rows, common, newest }: FactTable): FactReader {
   const patterns = rows.map(({ match, facts }) => ({ patterns: match.map(toPattern), facts: { ...common, ...facts } }));
+  const ofAll: ModelFacts = { ...common };
   const others: ModelFacts = { ...common, ...newest };
-  const known = new BoundedMap<string, ModelFacts>(maxNames);
-  return (model) => {
-    const found = known.get(model);
-    if (found) return found;
+  const known = new BoundedMap<string, { facts: ModelFacts | undefined }>(maxNames);
+  const find = (model: string) => {
     const name = model.toLowerCase();
     const row = patterns.find((one) => one.patterns.some((pattern) => pattern.test(name)));
-    const facts = row?.facts ?? others;
-    known.set(model, facts);
-    return facts;
+    const found = { facts: row?.facts };
+    known.set(model, found);
+    return found;
   };
+  return (model, { hasCustomHost = false } = {}) =>
+    (known.get(model) ?? find(model)).facts ?? (hasCustomHost ? ofAll : others);
 }
 
 /** The level nearest to the one that was asked for; the lower one of two that are as near. Undefined without levels. */

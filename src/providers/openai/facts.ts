@@ -1,4 +1,14 @@
-import type { FactTable } from "../core/model-facts.ts";
+import type { FactTable, ModelFacts } from "../core/model-facts.ts";
+
+/** Models from gpt-5.4 on. */
+const newest: ModelFacts = {
+  sampling: "none",
+  efforts: ["none", "low", "medium", "high", "xhigh"],
+  thinksByDefault: true,
+  chatServesToolsWithReasoning: false,
+  contextWindow: 400_000,
+  maxOutputTokens: 128_000,
+};
 
 /** What OpenAI's models take. */
 export const openaiFacts: FactTable = {
@@ -10,14 +20,7 @@ export const openaiFacts: FactTable = {
     "https://platform.openai.com/docs/guides/function-calling",
   ],
   common: { toolNameLength: 64 },
-  newest: {
-    sampling: "none",
-    efforts: ["none", "low", "medium", "high", "xhigh"],
-    thinksByDefault: true,
-    chatServesToolsWithReasoning: false,
-    contextWindow: 400_000,
-    maxOutputTokens: 128_000,
-  },
+  newest,
   rows: [
     { match: ["gpt-3.5*", "ft:gpt-3.5*"], facts: { efforts: [], contextWindow: 16_385, maxOutputTokens: 4_096 } },
     { match: ["gpt-4.1*", "ft:gpt-4.1*"], facts: { efforts: [], contextWindow: 1_047_576, maxOutputTokens: 32_768 } },
@@ -66,5 +69,6 @@ export const openaiFacts: FactTable = {
         maxOutputTokens: 128_000,
       },
     },
+    { match: ["gpt-5.*", "ft:gpt-5.*", "gpt-6*"], facts: newest },
   ],
 };
