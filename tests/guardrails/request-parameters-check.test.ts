@@ -75,6 +75,65 @@ for (const [name, request, wanted] of [
       { type: "function", name: "delete_files" },
     ],
   ],
+  [
+    "tools that items of the input add",
+    {
+      input: [
+        { type: "additional_tools", role: "developer", tools: [{ type: "namespace", name: "files", tools: [flat] }] },
+        { type: "tool_search_output", tools: [{ type: "mcp", server_label: "x" }] },
+        { type: "message", role: "user", content: [{ type: "input_text", text: "hi", tools: [flat] }] },
+      ],
+    },
+    [
+      { type: "namespace", name: "files" },
+      { type: "function", name: "delete_files" },
+      { type: "mcp", name: "mcp" },
+    ],
+  ],
+  [
+    "tools that items of a conversation add",
+    { items: [{ type: "additional_tools", tools: [flat] }] },
+    [{ type: "function", name: "delete_files" }],
+  ],
+  [
+    "tools of each request of a batch",
+    {
+      requests: [{ custom_id: "a", params: { model: "m", messages: [], tools: [{ name: "run", input_schema: {} }] } }],
+    },
+    [{ type: "function", name: "run" }],
+  ],
+  [
+    "tools of each request of a batch of the Gemini API",
+    { batch: { inputConfig: { requests: { requests: [{ request: { tools: [{ googleSearch: {} }] } }] } } } },
+    [{ type: "googleSearch", name: "googleSearch" }],
+  ],
+  [
+    "tools of the Converse API",
+    { messages: [], toolConfig: { tools: [{ toolSpec: { name: "run" } }], toolChoice: { tool: { name: "run" } } } },
+    [{ type: "function", name: "run" }],
+  ],
+  [
+    "tools of a session",
+    { session: { type: "realtime", tools: [flat] } },
+    [{ type: "function", name: "delete_files" }],
+  ],
+  [
+    "tools for files of messages",
+    { thread: { messages: [{ role: "user", attachments: [{ file_id: "f", tools: [{ type: "file_search" }] }] }] } },
+    [{ type: "file_search", name: "file_search" }],
+  ],
+  [
+    "no tools in schemas, choices and input",
+    {
+      messages: [{ role: "user", content: [{ type: "text", text: "hi", tools: [flat] }] }],
+      metadata: { tools: "x" },
+      tool_choice: { type: "allowed_tools", mode: "auto", tools: [flat] },
+      response_format: { type: "json_schema", json_schema: { schema: { properties: { tools: { type: "array" } } } } },
+      generationConfig: { responseSchema: { properties: { tools: { type: "array" } } } },
+      tools: [{ type: "function", function: { name: "a", parameters: { properties: { tools: { type: "array" } } } } }],
+    },
+    [{ type: "function", name: "a" }],
+  ],
   ["no list of tools", { tools: "all", functions: null, mcp_servers: [7] }, []],
 ] as const) {
   test(`requestParametersCheck sees ${name}`, async () => {

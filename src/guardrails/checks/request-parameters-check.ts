@@ -1,8 +1,8 @@
 import * as v from "valibot";
-import { isObject, objectsIn } from "../../lib/json.ts";
 import { type Steps, stepsPerPiece } from "../../lib/steps.ts";
 import { JsonObject } from "../../schemas/objects.ts";
 import { findConflicts, findObjections, type ListSets, toSets } from "../lists.ts";
+import { type OfferedTool, readOfferedTools } from "../offered-tools.ts";
 import { type Body, beforeOnly, type Check } from "../types.ts";
 
 /** Names; an empty list has no effect. */
@@ -72,49 +72,6 @@ const maxShown = 20;
 /** Longest value that a result shows, in characters. */
 const maxValueLength = 100;
 
-/** A tool that a request offers to the model. */
-interface Tool {
-  type: string;
-  name: string;
-}
-
-const textOr = (value: unknown, other: string): string => (typeof value === "string" && value !== "" ? value : other);
-
-/** Fields under which the Gemini API declares functions. */
-const declarations = ["functionDeclarations", "function_declarations"];
-
-/** The objects of a list; a single object counts as a list of one, as in the Gemini API. */
-function listedIn(value: unknown): Body[] {
-  return isObject(value) ? [value] : objectsIn(value);
-}
-
-function* readFunctions(list: unknown, type = "function"): Generator<Tool, void> {
-  for (const { name } of listedIn(list)) yield { type, name: textOr(name, type) };
-}
-
-/**
- * One item of `tools` in any dialect. Without a `type` it is a plain function, or a tool of the Gemini
- * API, which names the type by the field used.
- */
-function* readTool(tool: Body): Generator<Tool, void> {
-  const called = [tool.function, tool.custom].find(isObject);
-  if (typeof tool.type !== "string" && typeof tool.name !== "string" && called === undefined) {
-    for (const kind of Object.keys(tool)) if (!declarations.includes(kind)) yield { type: kind, name: kind };
-  } else {
-    const type = textOr(tool.type, "function");
-    yield { type, name: textOr(called?.name, textOr(tool.name, type)) };
-  }
-  for (const inner of listedIn(tool.tools)) yield* readTool(inner);
-  for (const member of declarations) yield* readFunctions(tool[member]);
-}
-
-/** The tools of a request: those of `tools`, functions of the older form, and MCP servers. */
-function* readTools(body: Body): Generator<Tool, void> {
-  for (const tool of listedIn(body.tools)) yield* readTool(tool);
-  yield* readFunctions(body.functions);
-  yield* readFunctions(body.mcp_servers, "mcp");
-}
-
 /** A type with and without its version date, such as `web_search` for `web_search_20250305`. */
 function namesOfType(type: string): string[] {
   return [type, type.replace(/_[0-9]{4}_?[0-9]{2}_?[0-9]{2}$/, "")];
@@ -137,20 +94,23 @@ function note<Entry>(counted: Counted<Entry>, entry: () => Entry): void {
 
 /** Tools of a request, and those that are blocked. */
 interface ToolFindings {
-  tools: Counted<Tool>;
-  blocked: Counted<Tool & Objection>;
+  tools: Counted<OfferedTool>;
+  blocked: Counted<OfferedTool & Objection>;
 }
 
 function* findBlockedTools(body: Body, { types, names }: Rules): Steps<ToolFindings> {
   const findings: ToolFindings = { tools: { count: 0, first: [] }, blocked: { count: 0, first: [] } };
-  for (const { type, name } of readTools(body)) {
+  let read = 0;
+  for (const tool of readOfferedTools(body)) {
+    if (++read % 500 === 0) yield stepsPerPiece;
+    if (tool === undefined) continue;
+    const { type, name } = tool;
     const reasons = [
       ...findObjections(namesOfType(type), types).map((objection) => `type_${objection}`),
       ...findObjections([name], names).map((objection) => `name_${objection}`),
     ];
     note(findings.tools, () => ({ type, name }));
     if (reasons.length > 0) note(findings.blocked, () => ({ type, name, reasons }));
-    if (findings.tools.count % 500 === 0) yield stepsPerPiece;
   }
   return findings;
 }
