@@ -1,7 +1,7 @@
 import { acceptByEmail } from "../admin/users/invite-acceptance.ts";
-import { defaultKeyPrefix, readLookupId } from "../auth/api-key.ts";
+import { defaultKeyPrefix } from "../auth/api-key.ts";
 import { type Authenticator, createAuthenticator } from "../auth/authenticate.ts";
-import { createScimAuthenticator, scimTokenPrefix } from "../auth/scim-token.ts";
+import { createScimAuthenticator } from "../auth/scim-token.ts";
 import type { Services } from "../context.ts";
 import { createConsoleState } from "../control/console/console-state.ts";
 import { createControlPlane } from "../control/control-plane.ts";
@@ -82,11 +82,9 @@ async function createSignIn(
   };
 }
 
-/** Whether a credential is a key or SCIM token of the gateway, or a token of an organisation's own identity provider. */
+/** Whether a credential is a key of the gateway, or a token of an organisation's own identity provider. */
 async function isOwnCredential(credential: string, authenticator: Services["authenticator"]): Promise<boolean> {
-  if (readLookupId(credential, scimTokenPrefix) !== undefined || (await authenticator.isOwnKey(credential)))
-    return true;
-  return (await authenticator.standingOf(credential)) !== "foreign";
+  return (await authenticator.isOwnKey(credential)) || (await authenticator.standingOf(credential)) !== "foreign";
 }
 
 /** Creates the control plane and the authenticators; changes in the former drop what the latter cached. */

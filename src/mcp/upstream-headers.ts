@@ -1,4 +1,4 @@
-import { readClaims } from "../auth/jwt-claims.ts";
+import { hasTokenForm, readClaims } from "../auth/jwt-claims.ts";
 import { addTraceContext, requireNoKey } from "../context/leaving.ts";
 import type { ForwardedHeaders } from "../control/mcp/mcp-server.ts";
 import { InvalidRequestError } from "../errors.ts";
@@ -50,21 +50,36 @@ function forwardedPairs(
     .map((name) => ({ from: name, to: name }));
 }
 
+/** The audiences that a signed token names, unverified. */
+function audiencesOf(token: string): readonly unknown[] {
+  const { aud } = readClaims(token);
+  return Array.isArray(aud) ? aud : [aud];
+}
+
 /**
- * Refuses to forward a token that the organisation accepts, unless its audience names the server: it opens this gateway.
+ * Refuses to forward a token that opens this gateway, in whatever header it came and under whatever name it would go on:
+ * one that the organisation accepts, or that the gateway issued. A signed one may go to the server that its audience names.
  *
  * @throws {InvalidRequestError}
  */
-async function requireForeignToken({ context, server }: McpCall, authorization: string | undefined): Promise<void> {
-  const token = authorization?.replace(/^bearer +/i, "");
-  if (token === undefined || (await context.services.authenticator.standingOf(token)) !== "accepted") return;
-  const { aud } = readClaims(token);
-  if ((Array.isArray(aud) ? aud : [aud]).includes(server.url)) return;
-  throw new InvalidRequestError("Cannot forward authorization: it holds a token that opens this gateway", {
-    param: "authorization",
-    code: "gateway_key_as_credential",
-  });
+async function requireForeignTokens({ context, server }: McpCall, forwarded: Readonly<Record<string, string>>) {
+  // other modes forward no header that may hold a credential
+  if (server.forwardedHeaders.mode !== "allowlist") return;
+  const { authenticator, oauth } = context.services;
+  for (const [name, value] of Object.entries(forwarded)) {
+    const token = value.replace(/^bearer\s+/i, "").trim();
+    if (token.length < shortestToken) continue;
+    if ((await authenticator.standingOf(token)) !== "accepted" && !(await oauth.isOwnToken(token))) continue;
+    if (hasTokenForm(token) && audiencesOf(token).includes(server.url)) continue;
+    throw new InvalidRequestError(`Cannot forward ${name}: it holds a token that opens this gateway`, {
+      param: name,
+      code: "gateway_key_as_credential",
+    });
+  }
 }
+
+/** Shorter values are no tokens of the gateway or of an identity provider. */
+const shortestToken = 32;
 
 /** Headers of the caller that the integration forwards. */
 function forwardedHeaders(call: McpCall): Record<string, string> {
@@ -136,7 +151,7 @@ export function callerHeaders(call: McpCall): Record<string, string> {
 export async function upstreamHeaders(call: McpCall): Promise<Record<string, string>> {
   const { context, server, message, sessionId } = call;
   const forwarded = callerHeaders(call);
-  await requireForeignToken(call, forwarded.authorization);
+  await requireForeignTokens(call, forwarded);
   const headers: Record<string, string> = {
     "user-agent": productName,
     ...forwarded,

@@ -278,6 +278,7 @@ for (const [parameters, place] of [
   [{ jwksUri: "http://issuer.example.com/keys" }, "jwksUri"],
   [{ introspectEndpoint: "http://issuer.example.com/introspect" }, "introspectEndpoint"],
   [{ headerKey: "a b" }, "headerKey"],
+  [{ headerKey: "Cookie" }, "headerKey"],
   [{ clockTolerance: 61 }, "clockTolerance"],
   [{ clockTolerance: -1 }, "clockTolerance"],
   [{ maxTokenAge: "soon" }, "maxTokenAge"],

@@ -332,3 +332,24 @@ test("authorization that a server gets forwarded holds no token that opens the g
   assert.deepEqual(await send(meant), [200, `Bearer ${meant}`]);
   assert.deepEqual(await send("opaque-of-others"), [200, "Bearer opaque-of-others"]);
 });
+
+for (const [name, forward_headers, header] of [
+  ["under its name", ["authorization"], "authorization"],
+  ["under another name", [{ from: "authorization", to: "x-caller" }], "authorization"],
+  ["from another header", ["x-caller-token"], "x-caller-token"],
+] as const) {
+  test(`no token that opens the gateway is forwarded to a server ${name}`, async () => {
+    const { token: scim } = await done(call<{ token: string }>(stack, "POST /admin/scim/tokens", { body: { name } }));
+    const path = await createServer({ forward_headers });
+    const { tokens } = await getTokens(stack, { resource: `http://gateway.test${path}` });
+    for (const own of [await ofOrganisation(), scim, tokens.access_token, tokens.refresh_token]) {
+      const before = upstream.requests.length;
+      const headers = { "x-gateway-api-key": stack.person.key, [header]: `Bearer ${own}` };
+      const { status } = await callServer(stack, header === "authorization" ? own : stack.person.key, {
+        path,
+        headers,
+      });
+      assert.deepEqual([own.slice(0, 5), status, upstream.requests.length - before], [own.slice(0, 5), 400, 0]);
+    }
+  });
+}

@@ -26,6 +26,7 @@ import { beforeOnly, type Check, type CheckInput, type CheckOutcome, type CheckT
 
 const form = "application/x-www-form-urlencoded";
 const maxTokenLength = 16_384;
+const cookieHeader = /^cookie$/i;
 const letsPass =
   "Requests with a wrong token are let through: the check jwt only reports them unless actions.deny is true and actions.async is false";
 /** Longest key id that is looked up. */
@@ -123,7 +124,14 @@ const Jwt = v.pipe(
     introspectEndpoint: v.nullish(IssuerUrl),
     introspectContentType: v.nullish(v.pipe(v.string(), v.check(isHeaderValue, "must be a media type")), form),
     introspectCacheMaxAge: v.nullish(Seconds, 0),
-    headerKey: v.nullish(v.pipe(v.string(), v.check(isHeaderName, "must be the name of a header")), "Authorization"),
+    headerKey: v.nullish(
+      v.pipe(
+        v.string(),
+        v.check(isHeaderName, "must be the name of a header"),
+        v.check((name) => !cookieHeader.test(name), "must not be the header of cookies: it holds sessions"),
+      ),
+      "Authorization",
+    ),
     cacheMaxAge: v.nullish(Seconds, 86_400),
     clockTolerance: v.nullish(v.pipe(Seconds, v.maxValue(maxTolerance)), 5),
     maxTokenAge: v.nullish(Duration, "1d"),

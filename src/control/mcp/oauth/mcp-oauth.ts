@@ -1,4 +1,6 @@
+import { readLookupId } from "../../../auth/api-key.ts";
 import { createKeySets, type KeySets } from "../../../auth/jwks.ts";
+import { scimTokenPrefix } from "../../../auth/scim-token.ts";
 import type { Database, Statement } from "../../../db/client.ts";
 import type { Change } from "../../../db/stores/audit.ts";
 import { createOauthStore, type OauthStore } from "../../../db/stores/oauth.ts";
@@ -40,6 +42,8 @@ export interface McpOauth {
   readonly externalTokens: ExternalTokens;
   /** Whether a credential opens this gateway, or was issued for its organisation: it is sent nowhere. */
   isOwnCredential(credential: string): Promise<boolean>;
+  /** Whether the gateway issued a token itself: for MCP servers, for refreshing these, about callers, or for SCIM. */
+  isOwnToken(token: string): Promise<boolean>;
   /** The organisation of an installation that has exactly one; asked again after a while. */
   onlyOrganisation(): Promise<string | undefined>;
   /** Calls authorization servers that data names. */
@@ -124,8 +128,10 @@ export async function createMcpOauth(parts: McpOauthParts): Promise<McpOauth> {
   const sealKey = await deriveKey(stateKey, "oauth-states");
   const fetch = createGuardedFetch(parts);
   const upstream = createUpstreamOauth({ ...parts, fetch });
+  const isOwnToken = async (token: string) =>
+    isRefreshTokenForm(token) || readLookupId(token, scimTokenPrefix) !== undefined || (await keys.isSigner(token));
   const isOwnCredential = async (credential: string) =>
-    isRefreshTokenForm(credential) || (await keys.isSigner(credential)) || parts.isOwnCredential(credential);
+    (await isOwnToken(credential)) || parts.isOwnCredential(credential);
   const limits = createOauthLimits(clock);
   const only = createOnlyOrganisation(control.stores.organisations, clock);
   return {
@@ -142,6 +148,7 @@ export async function createMcpOauth(parts: McpOauthParts): Promise<McpOauth> {
     limits,
     fetch,
     isOwnCredential,
+    isOwnToken,
     externalTokens: createExternalTokens({ keySets, fetch, clock, isOwnCredential }),
     onlyOrganisation: async () => (await only())?.id,
     async write(statements) {
