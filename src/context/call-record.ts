@@ -150,6 +150,8 @@ export interface CallRecord {
   answeredModel: string | null;
   /** Prices of the integration that is called; null: list prices. */
   prices: PriceList | null;
+  /** Nano-dollars that the provider reported as the cost of the response; null where it reported none. */
+  charge: number | null;
   /** Nano-dollars; null where what was counted has no price. Set when the request ends. */
   cost: number | null;
   /** Where the price comes from; null where none applied. */
@@ -228,6 +230,7 @@ export function createCallRecord(): CallRecord {
     isCut: false,
     answeredModel: null,
     prices: null,
+    charge: null,
     cost: null,
     priceSource: null,
     isAnswerNeeded: false,

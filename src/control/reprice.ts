@@ -113,9 +113,10 @@ type StoredRow = Omit<LogDetails, "priced"> & Partial<Pick<LogDetails, "priced">
 async function repriceRow(row: StoredRow, book: PriceBook): Promise<StoredRow | SkipReason> {
   if (row.priced === undefined) return "earlier_version";
   const usage = withAllCounts(row.usage);
-  // requests that cost nothing, and sums of several prices
+  // requests that cost nothing, sums of several prices, and costs that the provider reported
   const isSum = row.operation === collectBatch || (row.priced && row.price_source === undefined);
-  if (isSum || usage === null) return "not_priced";
+  const isReported = row.price_source === "provider";
+  if (isSum || isReported || usage === null) return "not_priced";
   if (row.discarded_cost !== undefined) return "discarded";
   const list = await book.listOf({ ...row, priced: row.priced });
   if (!list) return "integration_gone";

@@ -27,8 +27,11 @@ const LoggedUsage = v.object({
   image: v.optional(v.object({ quality: v.optional(v.string()), size: v.optional(v.string()) })),
 });
 
-/** Where a price comes from: the price list, a model's own price in an integration, or the organisation's fallback. */
-const PriceSource = v.picklist(["list", "integration", "fallback"]);
+/**
+ * Where a price comes from: the price list, a model's own price in an integration, the organisation's fallback, or the
+ * provider, which reported the cost itself.
+ */
+const PriceSource = v.picklist(["list", "integration", "fallback", "provider"]);
 export type PriceSource = v.InferOutput<typeof PriceSource>;
 
 /** One target that was called. */

@@ -206,6 +206,7 @@ const { cost: _, priced: __, ...ofEarlierVersion } = detailsOf({});
 for (const [name, changes, reason] of [
   ["a refused request", { status: 412, usage: null, cost: 0, price_source: undefined }, "not_priced"],
   ["a free request", { provider: "echo", cost: 0, price_source: undefined }, "not_priced"],
+  ["a cost that the provider reported", { price_source: "provider" }, "not_priced"],
   ["a sum of several prices", { price_source: undefined }, "not_priced"],
   ["a batch of a provider", { operation: "collectBatch", cost: null, priced: false }, "not_priced"],
   ["a request with a discarded response", { discarded_cost: 0.01 }, "discarded"],

@@ -25,6 +25,7 @@ import { createMappedObserver } from "../stream/mapped-observer.ts";
 import { createCompletionObserver, type StreamObserver } from "../stream/stream-observer.ts";
 import { createReframedObserver, createTypedObserver } from "../stream/typed-observer.ts";
 import { typedStreams } from "../stream/typed-streams.ts";
+import { ChargeMeter, chargeOf } from "./charge-meter.ts";
 import { chatOverResponses } from "./chat-over-responses.ts";
 import { dialects, isDialect } from "./dialects.ts";
 import { type FallbackOperation, fallbackOperations } from "./fallback-operations.ts";
@@ -51,6 +52,12 @@ export interface ServedOperation extends Counting {
   readonly answerBytes?: ((answer: BinaryAnswer) => object) | undefined;
   /** Observes the upstream's stream and writes the client's. */
   createObserver(): StreamObserver;
+  /**
+   * Nano-dollars that the provider reported as the cost of the last response; null where it reported none.
+   *
+   * @param usage That of a stream which reached the client as it came.
+   */
+  chargeOf(usage?: unknown): number | null;
   /**
    * The operation with a corrected request, to be sent once after the provider refused the first one; undefined if it
    * cannot be corrected.
@@ -104,6 +111,8 @@ interface OperationParts<Name extends OperationName> {
   request: Operations[Name]["request"];
   provider: BoundProvider;
   options: ConversionOptions;
+  /** Reads what the response cost. Default: a new one. */
+  meter?: ChargeMeter;
 }
 
 /** The observer of a streamed response, where the provider has the operation itself. */
@@ -113,11 +122,12 @@ function createNativeObserver<Name extends OperationName>({
   request,
   provider,
   options,
-}: OperationParts<Name>): StreamObserver {
+  meter,
+}: OperationParts<Name> & { meter: ChargeMeter }): StreamObserver {
   const { events } = operationFacts[name];
   if (events === "contents") return createContentObserver();
-  const corrector = adapter.chunkCorrector?.(request, options);
-  const mapper = corrector ? undefined : adapter.streamMapper?.(request, options);
+  const corrector = meter.watchCorrector(adapter.chunkCorrector?.(request, options));
+  const mapper = corrector ? undefined : meter.watchMapper(adapter.streamMapper?.(request, options));
   const typed = typedStreams[events];
   if (typed && mapper) return keepNumbers(createReframedObserver(typed, mapper, provider.slug), options.numbers);
   if (typed) return createTypedObserver(typed);
@@ -132,7 +142,8 @@ function createNativeObserver<Name extends OperationName>({
 const usageOf = (answer: object): unknown => Reflect.get(answer, "usage") ?? fromUsageMetadata(answer);
 
 function serve<Name extends OperationName>(parts: OperationParts<Name>): ServedOperation {
-  const { name, adapter, request, options } = parts;
+  const { name, adapter, request, options, provider } = parts;
+  const { meter = new ChargeMeter(provider.charges) } = parts;
   return {
     name,
     method: adapter.method ?? "POST",
@@ -143,11 +154,19 @@ function serve<Name extends OperationName>(parts: OperationParts<Name>): ServedO
     request,
     headers: (given) => adapter.headers?.(request, given) ?? {},
     body: () => (adapter.toUpstream ? adapter.toUpstream(request, options) : request),
-    answer: (body) => adapter.fromUpstream?.(body, request, options),
+    answer(body) {
+      meter.reset();
+      meter.read(body);
+      return adapter.fromUpstream?.(body, request, options);
+    },
+    chargeOf: (usage) => meter.charge ?? chargeOf(provider.charges, usage),
     usageOf,
     furtherCountsOf: (answer) => readFurtherCounts({ name, request, answer, clientHeader: options.clientHeader }),
     answerBytes: adapter.fromBytes && ((answer) => adapter.fromBytes?.(answer, request, options) ?? {}),
-    createObserver: () => createNativeObserver(parts),
+    createObserver() {
+      meter.reset();
+      return createNativeObserver({ ...parts, meter });
+    },
     repair:
       adapter.repair &&
       ((failure) => {
@@ -206,15 +225,18 @@ function serveThroughChat<Request extends object, Answer extends object>(
   const chat = dialect.toChat(request, options);
   const adapter = findChat(chat, provider, options);
   const serveChat = (asked: Operations["chat"]["request"]): ServedOperation => {
-    const served = serve({ name: "chat", adapter, request: asked, provider, options });
+    const meter = new ChargeMeter(provider.charges);
+    const served = serve({ name: "chat", adapter, request: asked, provider, options, meter });
     const counted = countFirst(served);
     return {
       ...served,
       usageOf: counted.usageOf,
       answer: (body) => dialect.fromChat(counted.answer(body) as Operations["chat"]["response"], request, options), // parsed leniently
       createObserver() {
+        meter.reset();
+        const mapper = adapter.streamMapper?.(asked, options) ?? createPlainMapper(provider.slug);
         const observer = createDialectObserver({
-          mapper: adapter.streamMapper?.(asked, options) ?? createPlainMapper(provider.slug),
+          mapper: meter.watchMapper(mapper),
           events: dialect.createEvents(request, options),
           encode: dialect.encode,
           provider: provider.slug,

@@ -165,6 +165,7 @@ class CachedCall {
     log.cacheStatus = status;
     log.cacheHit = { cost: entry.cost, tokens: entry.tokens, ageMs: services.steadyTime() - entry.storedAt };
     log.usage = null;
+    log.charge = null;
     log.dropped = entry.dropped ? [...entry.dropped] : null;
     log.responseBody = operationFacts[this.#call.operation].media === "none" ? beginningOf(entry.body) : null;
     const headers = {

@@ -40,7 +40,8 @@ function priceCounts(log: CallRecord, usage: LoggedUsage, find: PriceList): Resp
 
 /**
  * What a request costs that ended with this status. The cost is null where something was counted that has no price, or
- * where its provider charges for it and nothing was counted. It is 0 where nothing was used.
+ * where its provider charges for it and nothing was counted. It is 0 where nothing was used. What the provider reported as
+ * the cost comes before listed prices, and behind a price that the integration states itself.
  */
 export function costOfRequest({ log, method, services, leadsTo }: RequestParts, status: number): ResponseCost {
   const { providers } = services;
@@ -57,6 +58,8 @@ export function costOfRequest({ log, method, services, leadsTo }: RequestParts, 
   const find: PriceList | undefined =
     provider === null ? undefined : (prices ?? ((name) => findPriceTiers(provider, name)));
   const priced = find && priceCounts(log, usage, find);
+  const isOwn = priced?.priceSource === "integration";
+  if (log.charge !== null && !isOwn) return { cost: log.charge, priceSource: "provider", isAnswerNeeded: false };
   if (priced) return priced;
   const isCharged = provider !== null && isBilledUnseen({ method, operation: log.operation, leadsTo });
   const isUnseen = isCharged && log.usage === null;
@@ -98,6 +101,7 @@ export function noteParts(
 ): void {
   const parts = usages.filter((usage) => usage !== null);
   log.usage = parts.reduce<LoggedUsage | null>(addUsage, null);
+  log.charge = null;
   log.parts = parts.length > 1 ? parts : null;
   log.uncounted = uncounted;
 }

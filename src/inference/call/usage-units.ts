@@ -122,6 +122,8 @@ export interface Counting {
   readonly request: object;
   /** Token counts of the client's response. */
   usageOf(answer: object): unknown;
+  /** Nano-dollars that the provider reported as the cost of the response; null where it reported none. */
+  chargeOf(): number | null;
   /** Counts besides tokens; if the response was not read, those known without it. */
   furtherCountsOf(answer: object | undefined): FurtherCounts;
 }
@@ -147,6 +149,7 @@ export function noteCounts({ log }: CallerContext, operation: Counting, answer: 
   const { name, request } = operation;
   const usage = answer === undefined ? null : toLoggedUsage(operation.usageOf(answer));
   log.parts = null;
+  log.charge = answer === undefined ? null : operation.chargeOf();
   log.uncounted =
     answer === undefined ? [] : uncountedOf(name, { request, reported: usage, written: { form: "answer", answer } });
   log.usage = withTier(withUnits(usage, operation.furtherCountsOf(answer)), member(answer, "service_tier"));

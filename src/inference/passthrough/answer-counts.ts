@@ -10,6 +10,8 @@ type Members = Record<string, unknown>;
 export interface ReportedCounts {
   readonly usage: LoggedUsage | null;
   readonly model: string | null;
+  /** The usage as the provider sent it. */
+  readonly sent: unknown;
 }
 
 /** Reads the counts of a response while it is forwarded. */
@@ -63,7 +65,7 @@ class Collected {
 
   result(): ReportedCounts {
     const answer = { ...this.#members, candidates: this.#grounded };
-    return { usage: countsOfBody(answer), model: modelOfBody(answer) };
+    return { usage: countsOfBody(answer), model: modelOfBody(answer), sent: this.#members.usage };
   }
 }
 
@@ -110,7 +112,8 @@ export function createEventCounts(): AnswerCounts {
  */
 export function readCounts(text: string): (ReportedCounts & { readonly answer: object }) | undefined {
   const value = parseJson(text);
-  if (isObject(value)) return { usage: countsOfBody(value), model: modelOfBody(value), answer: value };
+  if (isObject(value))
+    return { usage: countsOfBody(value), model: modelOfBody(value), sent: value.usage, answer: value };
   if (!Array.isArray(value)) return undefined;
   const collected = new Collected();
   for (const part of value) if (isObject(part)) collected.add(part);

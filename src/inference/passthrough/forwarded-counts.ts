@@ -6,6 +6,7 @@ import type { Ending } from "../../lib/reply.ts";
 import { type BodyPieces, maxLoggedBody, textOfBody } from "../../logs/body.ts";
 import { type FurtherCounts, withUnits } from "../../logs/usage.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
+import { chargeOf } from "../adapt/charge-meter.ts";
 import { settleDirectBatch } from "../call/direct-batch.ts";
 import { uncountedOf } from "../call/uncounted-of.ts";
 import { readFurtherCounts } from "../call/usage-units.ts";
@@ -48,8 +49,11 @@ function noteUncounted({ upload, written, isCut = false }: ForwardedAnswer, cont
 }
 
 /** What a response reported, with the counts besides tokens that follow from the request and its response. */
-function note({ usage, model }: ReportedCounts, given: ForwardedParts, context: CallerContext): void {
-  const { log } = context;
+function note({ usage, model, sent }: ReportedCounts, given: ForwardedParts, context: CallerContext): void {
+  const { log, services } = context;
+  const charges = log.provider === null ? undefined : services.providers.get(log.provider)?.charges;
+  // a record that is read was paid for when it was made
+  log.charge = context.method === "GET" ? null : chargeOf(charges, sent);
   log.usage = withUnits(usage, furtherCounts(given, context));
   log.answeredModel = model;
 }

@@ -92,6 +92,7 @@ function noteEnd(
   const reported = toLoggedUsage(observer.usage());
   log.parts = null;
   log.usage = countsOf(reported, observer, operation);
+  log.charge = operation.chargeOf(observer.usage());
   log.answeredModel = observer.model?.() ?? null;
   const written = { form: "events", sent, sentBytes } as const;
   const isFailed = observer.state() === "failed";

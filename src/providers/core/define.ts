@@ -81,6 +81,7 @@ function bindDefinition<Settings>(
     },
     nativeGroups: definition.nativeGroups ?? [],
     isRaw: definition.isRaw === true,
+    charges: definition.charges,
     hasLogprobs: definition.hasLogprobs === true,
     batches: definition.batches,
     operations: withFacts(typeof operations === "function" ? operations(settings) : operations, {
@@ -158,6 +159,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     aliases: definition.aliases ?? [],
     isKeyless: keyless,
     isFree: definition.free === true,
+    charges: definition.charges,
     hasOpenSettings: definition.settings.open === true,
     isLocal: local !== undefined,
     isRaw: definition.isRaw === true,

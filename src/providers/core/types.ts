@@ -3,6 +3,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { ExactNumbers } from "../../lib/exact-numbers.ts";
 import type { Outbound } from "../../lib/outbound.ts";
 import type { IntegrationForm } from "../../schemas/integration-members.ts";
+import type { ChargeRules } from "./charges.ts";
 import type { FactReader, FactTable, ModelFacts } from "./model-facts.ts";
 import type { BinaryAnswer, OperationName, Operations } from "./operations.ts";
 import type { BatchRules, RecordAdapters } from "./records.ts";
@@ -251,6 +252,8 @@ export interface ProviderDefinition<Settings> {
   facts?: FactTable;
   /** It speaks the chat completions dialect itself: chats of its clients are sent unchanged. Default: no. */
   isNativeChat?: boolean;
+  /** Where the usage of a response says what the response cost. Default: nowhere. */
+  charges?: ChargeRules;
   /** Chats support log probabilities in OpenAI's form. Default: no. */
   hasLogprobs?: boolean;
   /** Lower-case names of client headers to forward by default. Never headers with credentials. */
@@ -337,6 +340,8 @@ export interface BoundProvider {
   readonly operations: OperationAdapters;
   /** What a model takes. */
   readonly factsOf: FactReader;
+  /** Where the usage of a response says what the response cost. */
+  readonly charges: ChargeRules | undefined;
   /** Whether chats support log probabilities. */
   readonly hasLogprobs: boolean;
   /** Names of client headers to forward by default. */
@@ -360,6 +365,8 @@ export interface Provider {
   readonly isKeyless: boolean;
   /** Whether its calls cost nothing. */
   readonly isFree: boolean;
+  /** Where the usage of a response says what the response cost. */
+  readonly charges: ChargeRules | undefined;
   /** Whether callers may give settings beside a stored credential. */
   readonly hasOpenSettings: boolean;
   /** Whether it responds inside the process. */

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { ModelList } from "../../schemas/models.ts";
+import type { ChargeRules } from "../core/charges.ts";
 import { defineProvider } from "../core/define.ts";
 import { bearer } from "../core/headers.ts";
 import type { FactTable } from "../core/model-facts.ts";
@@ -85,6 +86,8 @@ interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules {
   keyless?: boolean;
   /** Its calls cost nothing. Default: no. */
   free?: boolean;
+  /** Where the usage of a response says what the response cost. Default: nowhere. */
+  charges?: ChargeRules;
   /** Default: the credential as a bearer token; none where the caller has none. */
   authenticate?: (credential: string | undefined, settings: Settings) => Record<string, string>;
   /** Lower-case names of client headers to forward by default. Never headers with credentials. */
@@ -204,6 +207,7 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     ...(options.aliases && { aliases: options.aliases }),
     ...(options.keyless !== undefined && { keyless: options.keyless }),
     ...(options.free !== undefined && { free: options.free }),
+    ...(options.charges && { charges: options.charges }),
     baseUrl: options.baseUrl,
     settings: options.settings,
     ...(options.pathPrefix !== undefined && { pathPrefix: options.pathPrefix }),

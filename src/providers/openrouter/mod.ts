@@ -34,4 +34,7 @@ export const openrouter = openaiCompatible({
   },
   chat: { developer: true, cacheControl: true, thinking: true, replay: "reasoning", adapt: toOpenrouter },
   answers: {},
+  // dollars; a call with the account's own key at another provider is also charged there
+  // (https://openrouter.ai/docs/use-cases/usage-accounting)
+  charges: [{ path: ["cost"] }, { path: ["cost_details", "upstream_inference_cost"], where: "is_byok" }],
 });
