@@ -35,14 +35,17 @@ function listNames({ tools, messages }: ChatRequest): string[] {
 
 /** Names that a host does not take, with those that are sent instead. Undefined where it takes all, as nearly always. */
 export function findToolNames(request: ChatRequest, length: number): ToolNames | undefined {
-  const wrong = listNames(request).filter((name) => name.length > length || !plain.test(name));
+  const names = listNames(request);
+  const wrong = names.filter((name) => name.length > length || !plain.test(name));
   if (wrong.length === 0) return undefined;
+  // one that the caller gave to another tool stands for that tool
+  const given = new Set(names);
   const sent = new Map<string, string>();
   const received = new Map<string, string>();
   for (const name of wrong) {
     if (sent.has(name)) continue;
     let made = shorten(name, length, 0);
-    for (let salt = 1; received.has(made); salt++) made = shorten(name, length, salt);
+    for (let salt = 1; received.has(made) || given.has(made); salt++) made = shorten(name, length, salt);
     sent.set(name, made);
     received.set(made, name);
   }
