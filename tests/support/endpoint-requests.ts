@@ -65,7 +65,7 @@ const samples: Readonly<Record<string, Sample>> = {
   generateContent: { provider: "google", body: { contents } },
   countContents: { provider: "google", body: { contents } },
   embedContent: { provider: "google", body: { content: contents[0] } },
-  batchEmbedContents: { provider: "google", body: { requests: [{ model: "models/m-1", content: contents[0] }] } },
+  batchEmbedContents: { provider: "google", body: { requests: [{ content: contents[0] }] } },
   completePrompt: { body: { variables: {} } },
   text_complete: { provider: "anthropic", body: { model: "m", prompt: "a", max_tokens_to_sample: 5 } },
   uploadFile: { body: form("file") },
