@@ -88,10 +88,12 @@ function readPlaced(message: Members): ChatPiece[] | undefined {
   const blocks = objectsIn(message.content_blocks);
   if (!isInterleaved(blocks)) return undefined;
   const calls = objectsIn(message.tool_calls);
+  const places = new Map<unknown, number>();
+  for (const [place, { id }] of calls.entries()) if (!places.has(id)) places.set(id, place);
   const pieces = blocks.flatMap((block): ChatPiece[] => {
     if (isCallPlace(block)) {
-      const place = calls.findIndex(({ id }) => id === block.id);
-      return place < 0 ? [] : [readCall(calls[place] as Members, place)]; // found above
+      const place = places.get(block.id);
+      return place === undefined ? [] : [readCall(calls[place] as Members, place)]; // listed above
     }
     const text = block.type === "text" ? nonEmptyString(block.text) : undefined;
     return text === undefined ? readReasoningBlock(block) : [{ kind: "text", text }];

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ArgumentsWatch } from "../../src/dialects/arguments-watch.ts";
-import type { ChatPiece } from "../../src/dialects/chat-reader.ts";
+import { type ChatPiece, readChat } from "../../src/dialects/chat-reader.ts";
 import { type SegmentSink, Sequencer } from "../../src/dialects/sequence.ts";
 
 const piece = (index: number, text: string): ChatPiece => ({
@@ -51,6 +51,15 @@ test("long arguments are not read again at each piece of another call", () => {
     sequencer.end().map(({ length }) => length),
     [2_040_001, 20_000],
   );
+});
+
+test("blocks of a complete message find their calls in one pass", () => {
+  const numbers = Array.from({ length: 150_000 }, (_, index) => index);
+  const calls = numbers.map((one) => ({ id: `c${one}`, function: { name: "f", arguments: "{}" } }));
+  const blocks = calls.map(({ id }) => ({ type: "tool_use", id })).reverse();
+  const content_blocks = [{ type: "text", text: "a" }, { type: "thinking", thinking: "b" }, ...blocks];
+  const { pieces } = readChat({ choices: [{ message: { content_blocks, tool_calls: calls } }] } as never);
+  assert.deepEqual([pieces.length, pieces[2]], [150_002, { ...piece(149_999, "{}"), id: "c149999" }]);
 });
 
 for (const [text, isWhole] of [
