@@ -1,4 +1,4 @@
-import { ArgumentsWatch } from "./arguments-watch.ts";
+import { ArgumentsWatch } from "../lib/arguments-watch.ts";
 import type { CallPiece, ChatPiece } from "./chat-reader.ts";
 
 /** The consecutive segments of a response. */

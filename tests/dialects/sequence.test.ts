@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ArgumentsWatch } from "../../src/dialects/arguments-watch.ts";
 import { type ChatPiece, readChat } from "../../src/dialects/chat-reader.ts";
 import { type SegmentSink, Sequencer } from "../../src/dialects/sequence.ts";
+import { ArgumentsWatch } from "../../src/lib/arguments-watch.ts";
+import { CallIndexes } from "../../src/providers/shared/call-indexes.ts";
 
 const piece = (index: number, text: string): ChatPiece => ({
   kind: "call",
@@ -60,6 +61,18 @@ test("blocks of a complete message find their calls in one pass", () => {
   const content_blocks = [{ type: "text", text: "a" }, { type: "thinking", thinking: "b" }, ...blocks];
   const { pieces } = readChat({ choices: [{ message: { content_blocks, tool_calls: calls } }] } as never);
   assert.deepEqual([pieces.length, pieces[2]], [150_002, { ...piece(149_999, "{}"), id: "c149999" }]);
+});
+
+test("calls that a host numbers wrongly get their indexes in one pass", () => {
+  const indexes = new CallIndexes();
+  const calls = Array.from({ length: 150_000 }, (_, index) => ({ id: `c${index}`, index: 0 }));
+  assert.deepEqual(new Set(calls.map((call) => indexes.indexOf(call))).size, 150_000);
+  assert.equal(indexes.indexOf({ id: "c7", index: 0 }), 7);
+  const long = new CallIndexes();
+  const more = (text: string) => long.indexOf({ index: 0, function: { name: "f", arguments: text } });
+  assert.equal(more(`[${"1,".repeat(1_000_000)}`), 0);
+  for (let round = 0; round < 20_000; round++) more("1,");
+  assert.deepEqual([more("1]"), more("[]")], [0, 1]);
 });
 
 for (const [text, isWhole] of [

@@ -45,7 +45,8 @@ export function findToolNames(request: ChatRequest, length: number): ToolNames |
   for (const name of wrong) {
     if (sent.has(name)) continue;
     let made = shorten(name, length, 0);
-    for (let salt = 1; received.has(made) || given.has(made); salt++) made = shorten(name, length, salt);
+    // a long name is hashed once: the names of a request can be made to meet many of its short ones
+    for (let salt = 1, first = made; received.has(made) || given.has(made); salt++) made = shorten(first, length, salt);
     sent.set(name, made);
     received.set(made, name);
   }

@@ -57,10 +57,10 @@ function toHistory(messages: readonly PlainMessage[]): { role: string; message?:
 
 function toTool({ name, description, parameters }: ToolFunction): object {
   const { properties, required } = parameters;
-  const needed = Array.isArray(required) ? required : [];
+  const needed = new Set<unknown>(Array.isArray(required) ? required : []);
   const definitions = Object.entries(isObject(properties) ? properties : {}).map(([member, schema]) => {
     const { type, description: text } = isObject(schema) ? schema : {};
-    const isRequired = needed.includes(member);
+    const isRequired = needed.has(member);
     return [member, { type: String(type ?? "str"), ...(text ? { description: text } : {}), isRequired }];
   });
   return { name, description: description ?? name, parameterDefinitions: Object.fromEntries(definitions) };

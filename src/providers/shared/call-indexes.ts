@@ -1,11 +1,12 @@
-import { isObject, nonEmptyString, parseJson } from "../../lib/json.ts";
+import { ArgumentsWatch } from "../../lib/arguments-watch.ts";
+import { isObject, nonEmptyString } from "../../lib/json.ts";
 
 type Call = Readonly<Record<string, unknown>>;
 
 /** A call of a stream: what it has sent so far. */
 interface OpenCall {
   id: string | undefined;
-  arguments: string;
+  readonly arguments: ArgumentsWatch;
 }
 
 const argumentsOf = ({ function: named }: Call): string =>
@@ -21,6 +22,8 @@ const nameOf = ({ function: named }: Call): string | undefined =>
  */
 export class CallIndexes {
   readonly #calls: OpenCall[] = [];
+  /** The first call of each id. */
+  readonly #byId = new Map<string, number>();
   /** The newest call of each of the host's indexes. */
   readonly #newest = new Map<unknown, number>();
 
@@ -34,9 +37,10 @@ export class CallIndexes {
     const id = nonEmptyString(call.id);
     const known = this.#find(call, id);
     const index = known ?? this.#calls.length;
-    const open = this.#calls[index] ?? { id, arguments: "" };
+    const open = this.#calls[index] ?? { id, arguments: new ArgumentsWatch() };
     open.id ??= id;
-    open.arguments += argumentsOf(call);
+    if (open.id !== undefined && !this.#byId.has(open.id)) this.#byId.set(open.id, index);
+    open.arguments.add(argumentsOf(call));
     this.#calls[index] = open;
     this.#newest.set(call.index ?? undefined, index);
     return index;
@@ -63,10 +67,9 @@ export class CallIndexes {
     if (index === undefined || !open) return undefined;
     if (id !== undefined && open.id !== undefined) {
       if (id === open.id) return index;
-      const same = this.#calls.findIndex((one) => one.id === id);
-      return same < 0 ? undefined : same;
+      return this.#byId.get(id);
     }
-    const begins = nameOf(call) !== undefined && open.arguments !== "" && parseJson(open.arguments) !== undefined;
+    const begins = nameOf(call) !== undefined && open.arguments.isWhole();
     return begins ? undefined : index;
   }
 }

@@ -1,4 +1,4 @@
-import { parseJson } from "../lib/json.ts";
+import { parseJson } from "./json.ts";
 
 const quote = 0x22;
 const backslash = 0x5c;
