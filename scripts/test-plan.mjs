@@ -90,6 +90,7 @@ const tiers = [
       ...["outbound", "embed", "console"].map((name) => `runtimes/${name}`),
       ...["streams", "faults", "hardening", "multipart", "audio", "realtime"].map((name) => `inference/${name}`),
       "policies/redis-outage",
+      "clients/npm",
       ...["body", "outbound", "hash", "path", "address", "sse"].map((name) => `lib/${name}`),
     ],
   },

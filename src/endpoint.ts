@@ -319,18 +319,21 @@ type BodyServices = Pick<Services, "limits" | "timers" | "bodies">;
 /**
  * Reads a JSON body: checks type, size, coding, UTF-8, depth and syntax.
  *
+ * @param options.empty The text that a body without bytes stands for; absent: it is refused.
  * @throws {GatewayError} 400, 408, 413 or 415, saying what to change; 503 if there is no memory for it.
  */
 export function readJsonBody(
   context: RequestContext,
   maxBytes: number,
   services: BodyServices,
+  { empty }: { empty?: string } = {},
 ): Promise<JsonBody<unknown>> {
   const type = context.headers.get("content-type");
   if (type !== undefined && type !== "application/json" && !isJsonType(type)) refuseType("application/json");
-  return readPlainBody(context, maxBytes, services).then((bytes) =>
-    bytes.length < longBody ? parseBody(bytes, context) : turns.run(() => parseBody(bytes, context)),
-  );
+  return readPlainBody(context, maxBytes, services).then((received) => {
+    const bytes = received.length === 0 && empty !== undefined ? new TextEncoder().encode(empty) : received;
+    return bytes.length < longBody ? parseBody(bytes, context) : turns.run(() => parseBody(bytes, context));
+  });
 }
 
 /**

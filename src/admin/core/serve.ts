@@ -36,7 +36,10 @@ export async function readAdminBody(context: CallerContext, bodyOptional: boolea
   const isEmpty =
     length === "0" ||
     (length === undefined && context.headers.get("transfer-encoding") === undefined && context.request.body === null);
-  return bodyOptional && isEmpty ? {} : (await readJsonBody(context, maxAdminBodyBytes, context.services)).value;
+  if (bodyOptional && isEmpty) return {};
+  // some hosts give every request but GET a stream, also where nothing was sent
+  const options = bodyOptional ? { empty: "{}" } : {};
+  return (await readJsonBody(context, maxAdminBodyBytes, context.services, options)).value;
 }
 
 /**
