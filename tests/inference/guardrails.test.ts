@@ -158,7 +158,7 @@ test("a status of output guardrails can be retried, with input guardrails run on
     object: "chat.completion",
     model: "gpt-4o-mini",
     choices: [{ index: 0, message: { role: "assistant", content: "Hi there" }, finish_reason: "stop" }],
-    usage: { prompt_tokens: 1000, completion_tokens: 0, total_tokens: 1000 },
+    usage: { prompt_tokens: 1000, completion_tokens: 2, total_tokens: 1002 },
   };
   routed.upstreams[0]?.script(() => answering(priced));
   const retry = { attempts: 2, on_status_codes: [246] };
@@ -168,13 +168,13 @@ test("a status of output guardrails can be retried, with input guardrails run on
   assert.equal(answer.headers.get("x-gateway-retry-attempt-count"), "-1");
   assert.equal(answer.body.hook_results?.before_request_hooks.length, 1);
   const { cost, discarded_cost: discarded } = await logOf(answer);
-  assert.deepEqual([cost, discarded], [0.045, 0.03]);
+  assert.deepEqual([cost, discarded], [0.04536, 0.03024]);
   const denied = await ask(
     { ...target(0), output_guardrails: [notThere({ deny: true })] },
     { body: { model: "gpt-4o-mini" } },
   );
   const row = await logOf(denied);
-  assert.deepEqual([denied.status, row.cost, row.discarded_cost, row.price_source], [446, 0.015, 0.015, undefined]);
+  assert.deepEqual([denied.status, row.cost, row.discarded_cost, row.price_source], [446, 0.01512, 0.01512, undefined]);
 });
 
 test("an upstream's failure includes the results of input guardrails, and output guardrails do not run", async () => {
