@@ -32,6 +32,14 @@ const remoteConnections = 32;
 /** Longest time until what waits is stored, once the load is over. */
 const settleMs = 120_000;
 
+/** One key sends all requests, and all of them run at a time. */
+const roomForAll = {
+  MAX_CONCURRENT_REQUESTS: "8000",
+  MAX_CONCURRENT_PER_WORKSPACE: "4000",
+  MAX_CONCURRENT_PER_KEY: "4000",
+  BUN_CONFIG_MAX_HTTP_REQUESTS: "65336",
+};
+
 /** A run. */
 interface Plan {
   runtime: Runtime;
@@ -137,7 +145,7 @@ async function run({ runtime, connections, delayMs, seconds }: Plan, upstreamPor
   const server = delayMs > 0 ? await startLibsqlServer() : undefined;
   const delay = server && (await startDelay(new URL(server.url), delayMs));
   const remote = delay && { DATABASE_URL: delay.url, GATEWAY_MASTER_KEYS: createMasterKeyText() };
-  const gateway = await startGateway(runtime, { ...remote, BUN_CONFIG_MAX_HTTP_REQUESTS: "65336" });
+  const gateway = await startGateway(runtime, { ...remote, ...roomForAll });
   const url = `http://127.0.0.1:${gateway.port}`;
   const limits = { usage_limits: { type: "cost", credit_limit: 1_000_000_000 } };
   const { id, key } = await admin<{ id: string; key: string }>(url, "/api-keys/workspace/service", {

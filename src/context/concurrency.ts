@@ -1,5 +1,5 @@
 import type { Principal } from "../auth/principal.ts";
-import { UnavailableError } from "../errors.ts";
+import { ConcurrencyError } from "../errors.ts";
 
 /** Most concurrent requests. A stream or a realtime session counts until it ends. */
 export interface ConcurrencyLimits {
@@ -71,7 +71,7 @@ export class Concurrency {
   /**
    * Counts a request until `leave`.
    *
-   * @throws {UnavailableError} If a limit is reached.
+   * @throws {ConcurrencyError} If a limit is reached.
    */
   enter(request: Counted): void {
     const { perWorkspace, perKey } = this.#limits;
@@ -128,7 +128,7 @@ export class Concurrency {
 }
 
 function refuse(what: string): never {
-  throw new UnavailableError(`Cannot serve this request now: ${what} are running; repeat it when some have ended`, {
+  throw new ConcurrencyError(`Cannot serve this request now: ${what} are running; repeat it when some have ended`, {
     code: "too_many_concurrent_requests",
     retryAfterSeconds: 1,
   });

@@ -20,11 +20,17 @@ const maxPauseMs = 5_000;
 /** Most rows and bytes that wait, unless configured. */
 export const defaultWaitingLimits: WaitingLimits = { rows: 20_000, bytes: 64 * 1024 * 1024 };
 
-/** From this share of the bounds on, requests that count in limits are refused, and from the second on all. */
-const sharesOfLoad = { limited: 1 / 2, all: 3 / 4 };
+/** Most of the bytes that may wait which are being written beside each other: bodies that are cannot be dropped. */
+const mostWriting = 1 / 2;
+
+/**
+ * Shares of the bounds. From the first on, requests that are refused for their number leave no row: they come again at once.
+ * From the second on, requests that count in limits are refused, and from the third on all.
+ */
+const sharesOfLoad = { some: 1 / 8, limited: 1 / 2, all: 3 / 4 };
 
 /** Which requests would leave rows for which there may be no room. */
-type LogLoad = "none" | "limited" | "all";
+type LogLoad = "none" | "some" | "limited" | "all";
 
 /** Dependencies of the queue. */
 export interface LogQueueOptions {
@@ -131,7 +137,8 @@ class BatchingQueue implements LogQueue {
 
   load(): LogLoad {
     const share = this.#waiting.share();
-    if (share < sharesOfLoad.limited) return "none";
+    if (share < sharesOfLoad.some) return "none";
+    if (share < sharesOfLoad.limited) return "some";
     return share < sharesOfLoad.all ? "limited" : "all";
   }
 
@@ -190,7 +197,8 @@ class BatchingQueue implements LogQueue {
   /** Whether one more write may run. After a failure, batches are tested one by one. */
   #hasRoom(): boolean {
     const isSound = this.#failures === 0 && this.#nextRows === batchRows;
-    return this.#running.size < (isSound ? this.#writesAtOnce : 1);
+    if (this.#running.size === 0 || !isSound) return this.#running.size === 0;
+    return this.#running.size < this.#writesAtOnce && this.#waiting.writingShare() < mostWriting;
   }
 
   /** Whether what waits is enough for a write now, beside those that run. */

@@ -56,7 +56,7 @@ export interface Loss {
 
 const messages: Readonly<Record<Loss["operation"], (count: number) => string>> = {
   rows_lost: (count) => `${count} log rows could not be stored`,
-  requests_shed: (count) => `${count} requests were refused with 503, because too many log rows waited`,
+  requests_shed: (count) => `${count} requests were refused with 503 and left no row, because too many rows waited`,
 };
 
 /** A record that reports what a tenant lost. It adds to counters of limits what the lost rows would have. */

@@ -77,6 +77,11 @@ export class WaitingRows {
     return Math.max((this.#rows.length + this.#writing.rows) / rows, this.#figureBytes / bytes);
   }
 
+  /** How much of the bytes that may wait is being written. */
+  writingShare(): number {
+    return this.#writing.bytes / this.#events.limits.bytes;
+  }
+
   push(entry: LogRecord): void {
     this.#append(entry);
     const { rows: mostRows, bytes: mostBytes } = this.#events.limits;

@@ -43,9 +43,11 @@ export type WorkerRequest =
  * Of a local file. A reply is only processed when the busy request loop gets to it: with small batches, one at a time, rows
  * would arrive faster than they are written, and be dropped.
  */
-const localWrites = { batchBytes: 4 * 1024 * 1024, writesAtOnce: 4 };
+const localWrites = { batchBytes: 4 * 1024 * 1024, writesAtOnce: 16 };
 /** Of a server, which limits what comes over the network, and may be far away. */
-const remoteWrites = { writesAtOnce: 8 };
+const remoteWrites = { writesAtOnce: 16 };
+/** Most transactions that a server gets at the same time. */
+const transactionsAtOnce = 8;
 
 /** The file for outages, which its owner alone can read. Undefined if it cannot be made: then rows wait in memory. */
 function prepareSpill(
@@ -83,7 +85,7 @@ export function createLogThread(
   const spill = places.spill && prepareSpill(places.spill, mac);
   const writes = isLocalDatabase(location.url) ? localWrites : remoteWrites;
   const settings: WorkerSettings = {
-    location: { ...location, writesAtOnce: writes.writesAtOnce },
+    location: { ...location, writesAtOnce: transactionsAtOnce },
     redaction: names,
     telemetry,
     ...(spill && { spill }),

@@ -4,7 +4,16 @@ import type { Database } from "../../src/db/client.ts";
 import type { GatewayOptions } from "../../src/gateway/options.ts";
 import { createLogThread } from "../../src/serve/log-thread.ts";
 import { adminKey, type TestGateway } from "../support/gateway.ts";
-import { becomes, chat, createKey, dollarsOfCall, type LimitParts, usedBy, withGateway } from "../support/limited.ts";
+import {
+  becomes,
+  chat,
+  createKey,
+  dollarsOfCall,
+  holdCall,
+  type LimitParts,
+  usedBy,
+  withGateway,
+} from "../support/limited.ts";
 
 type CreateLogWriter = NonNullable<GatewayOptions["createLogWriter"]>;
 
@@ -123,5 +132,35 @@ test("without room for rows, requests with limits are refused first and then all
   };
   const options = { inFile: true, logWaiting: { rows: 400 }, createLogWriter: writerAfter(() => released) };
   // what waits for the writer would hold the end of the gateway
+  await withGateway((parts) => use(parts).finally(release), options);
+});
+
+test("requests that are refused for their number take no room from rows of others", async () => {
+  const { promise: released, resolve: release } = Promise.withResolvers<void>();
+  const held = holdCall(26);
+  const use = async ({ gateway }: LimitParts) => {
+    const { id, key } = await createKey(gateway);
+    for (let sent = 0; sent < 25; sent++) assert.equal((await chat({ gateway }, key)).status, 200);
+    const running = chat({ gateway }, key);
+    await held.started;
+    const refused = await chat({ gateway }, key);
+    assert.deepEqual([refused.status, refused.code], [503, "too_many_concurrent_requests"]);
+    held.finish();
+    assert.equal((await running).status, 200);
+    release();
+    const file = await gateway.openFile();
+    const stored = await becomes(
+      () => readStored(file, id),
+      ({ chats, shed }) => chats === 26 && shed === 1,
+    );
+    assert.equal(stored.refused, 0);
+  };
+  const options = {
+    inFile: true,
+    logWaiting: { rows: 40 },
+    concurrency: { perKey: 1 },
+    transport: held.transport,
+    createLogWriter: writerAfter(() => released),
+  };
   await withGateway((parts) => use(parts).finally(release), options);
 });

@@ -13,7 +13,8 @@ const againAfterSeconds = 5;
 export function requireLogRoom({ services, log }: CallerContext, isLimited: boolean): void {
   const load = services.logRoom.load();
   // what a provider was called for already has a row in any case
-  if (load === "none" || (load === "limited" && !isLimited) || log.calls.length > 0) return;
+  const isFull = load === "all" || (load === "limited" && isLimited);
+  if (!isFull || log.calls.length > 0) return;
   throw new LogBusyError("Cannot serve this request now: too many log rows wait to be stored; repeat it later", {
     code: "log_rows_waiting",
     retryAfterSeconds: againAfterSeconds,

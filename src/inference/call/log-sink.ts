@@ -1,6 +1,6 @@
 import type { CacheHit, UpstreamCall } from "../../context/call-record.ts";
 import type { CallerContext, FinishedCall } from "../../context.ts";
-import { LogBusyError, toGatewayError } from "../../errors.ts";
+import { ConcurrencyError, LogBusyError, toGatewayError } from "../../errors.ts";
 import { readNameList } from "../../lib/headers.ts";
 import { beginningOf } from "../../logs/body.ts";
 import type { LogRecord, RecordContent } from "../../logs/record.ts";
@@ -188,10 +188,19 @@ function noteUse(details: LogDetails, context: CallerContext): void {
   services.limitJournal.append({ details, secrets: secretsOf(context), content: null, ...counts });
 }
 
+/**
+ * Whether a request was refused before it did anything, and its row would take the room of others: those that are refused
+ * for their number come again at once, faster than rows can be stored.
+ */
+function leavesNoRow({ error, context: { log, services } }: FinishedCall): boolean {
+  if (log.calls.length > 0) return false;
+  return error instanceof LogBusyError || (error instanceof ConcurrencyError && services.logRoom.load() !== "none");
+}
+
 /** Writes the log row of a finished request. One that was refused for lack of room for it is only counted. */
 export function logCall(call: FinishedCall): void {
   const { context } = call;
-  if (call.error instanceof LogBusyError && context.log.calls.length === 0) {
+  if (leavesNoRow(call)) {
     const { organisationId: organisation_id, workspaceId: workspace_id } = context.principal;
     context.services.logRoom.noteRefused({ organisation_id, workspace_id });
     return;
