@@ -181,9 +181,6 @@ export class UnavailableError extends GatewayError {
 /** The shared counters of the caller's limits are away, and the operator lets nothing pass without them. */
 export class LimitsUnavailableError extends UnavailableError {}
 
-/** As many requests run as may. */
-export class ConcurrencyError extends UnavailableError {}
-
 /** There is no room for the log row of the request. It leaves none. */
 export class LogBusyError extends UnavailableError {}
 

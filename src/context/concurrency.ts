@@ -1,5 +1,5 @@
 import type { Principal } from "../auth/principal.ts";
-import { ConcurrencyError } from "../errors.ts";
+import { UnavailableError } from "../errors.ts";
 
 /** Most concurrent requests. A stream or a realtime session counts until it ends. */
 export interface ConcurrencyLimits {
@@ -10,6 +10,9 @@ export interface ConcurrencyLimits {
   /** Of a key or a token's subject. */
   perKey: number;
 }
+
+/** As many requests run as may. */
+export class ConcurrencyError extends UnavailableError {}
 
 /** Defaults for the operator's limits. */
 const defaultTotal = 4_000;

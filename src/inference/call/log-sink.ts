@@ -1,6 +1,7 @@
 import type { CacheHit, UpstreamCall } from "../../context/call-record.ts";
+import { ConcurrencyError } from "../../context/concurrency.ts";
 import type { CallerContext, FinishedCall } from "../../context.ts";
-import { ConcurrencyError, LogBusyError, toGatewayError } from "../../errors.ts";
+import { LogBusyError, toGatewayError } from "../../errors.ts";
 import { readNameList } from "../../lib/headers.ts";
 import { beginningOf } from "../../logs/body.ts";
 import type { LogRecord, RecordContent } from "../../logs/record.ts";
