@@ -33,7 +33,7 @@ export type ImageRequest = v.InferOutput<typeof ImageRequest>;
 const ImageInput = v.union([
   v.instance(FormFile),
   v.string(),
-  plainObject({ image_url: v.nullish(v.unknown()), file_id: text }),
+  plainObject({ image_url: v.optional(v.unknown()), file_id: text }),
 ]);
 
 /** Body of `POST /images/edits` (https://platform.openai.com/docs/api-reference/images/createEdit): a form, or JSON. */
