@@ -9,7 +9,7 @@ import {
   type ModelTurn,
   objectsOf,
   type Rule,
-  readBody,
+  readRequest,
   type Said,
   toPieces,
 } from "./emulator.ts";
@@ -425,16 +425,7 @@ export const anthropic: Emulator = {
   showsReasoning: () => true,
   rules,
   serves: ({ host, pathname }) => host === "api.anthropic.com" && pathname === "/v1/messages",
-  read(url, init) {
-    const body = readBody(init);
-    return {
-      path: url.pathname,
-      headers: init.headers,
-      body,
-      model: String(body.model),
-      streams: body.stream === true,
-    };
-  },
+  read: readRequest,
   prefixOf: ({ body }) => [body.system ?? null, body.tools ?? null, ...objectsOf(body.messages)],
   refuse: (message) => jsonResponse({ type: "error", error: { type: "invalid_request_error", message } }, 400),
   answer,

@@ -1,15 +1,6 @@
 import { isObject } from "../../src/lib/json.ts";
-import type { Emulator, Rule } from "./emulator.ts";
-import {
-  answerChat,
-  callsOf,
-  chatPrefix,
-  findUnmatched,
-  messagesOf,
-  nameRule,
-  readChatRequest,
-  refuseChat,
-} from "./openai-chat.ts";
+import { type Emulator, type Rule, readRequest } from "./emulator.ts";
+import { answerChat, callsOf, chatPrefix, findUnmatched, messagesOf, nameRule, refuseChat } from "./openai-chat.ts";
 
 /** Pages of the documentation, as read in November 2026. */
 const sources = {
@@ -81,7 +72,7 @@ export const deepseek: Emulator = {
   showsReasoning: () => true,
   rules,
   serves: ({ host, pathname }) => host === "api.deepseek.com" && pathname.endsWith("/chat/completions"),
-  read: readChatRequest,
+  read: readRequest,
   prefixOf: chatPrefix,
   refuse: refuseChat,
   answer: answerChat({

@@ -128,10 +128,11 @@ function textOf({ body }: TransportInit): string {
   throw new TypeError("an emulator reads whole bodies only");
 }
 
-/** The JSON body of a request; an empty object for any other value. */
-export function readBody(init: TransportInit): Members {
+/** A request whose JSON body names the model, and whether the response is streamed. */
+export function readRequest(url: URL, init: TransportInit): EmulatedRequest {
   const value: unknown = JSON.parse(textOf(init));
-  return isObject(value) ? value : {};
+  const body = isObject(value) ? value : {};
+  return { path: url.pathname, headers: init.headers, body, model: String(body.model), streams: body.stream === true };
 }
 
 /** The first rule that a request breaks. */

@@ -10,7 +10,7 @@ import {
   type ModelTurn,
   objectsOf,
   type Rule,
-  readBody,
+  readRequest,
   toPieces,
 } from "./emulator.ts";
 
@@ -262,12 +262,6 @@ export function answerChat(form: ChatForm) {
   };
 }
 
-/** Reads a request of the chat completions API. */
-export function readChatRequest(url: URL, init: Parameters<Emulator["read"]>[1]): EmulatedRequest {
-  const body = readBody(init);
-  return { path: url.pathname, headers: init.headers, body, model: String(body.model), streams: body.stream === true };
-}
-
 export const chatPrefix = ({ body }: EmulatedRequest): readonly unknown[] => [
   body.tools ?? null,
   ...objectsOf(body.messages),
@@ -297,7 +291,7 @@ export const openaiChat: Emulator = {
   showsReasoning: () => false,
   rules,
   serves: ({ host, pathname }) => host === "api.openai.com" && pathname === "/v1/chat/completions",
-  read: readChatRequest,
+  read: readRequest,
   prefixOf: chatPrefix,
   refuse: refuseChat,
   answer: answerChat({ callId: (number) => `call_${String(number).padStart(24, "0")}` }),

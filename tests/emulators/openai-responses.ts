@@ -10,7 +10,7 @@ import {
   type ModelTurn,
   objectsOf,
   type Rule,
-  readBody,
+  readRequest,
   type Said,
   toPieces,
 } from "./emulator.ts";
@@ -276,16 +276,7 @@ export const openaiResponses: Emulator = {
   showsReasoning: (model) => reasons.test(model),
   rules,
   serves: ({ host, pathname }) => host === "api.openai.com" && pathname === "/v1/responses",
-  read(url, init) {
-    const body = readBody(init);
-    return {
-      path: url.pathname,
-      headers: init.headers,
-      body,
-      model: String(body.model),
-      streams: body.stream === true,
-    };
-  },
+  read: readRequest,
   prefixOf: ({ body }) => [body.instructions ?? null, body.tools ?? null, ...objectsOf(body.input)],
   refuse: refuseChat,
   answer,

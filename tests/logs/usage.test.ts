@@ -117,7 +117,7 @@ for (const [name, usage, wanted] of [
     },
     sides(14, 45, { audio_input_tokens: 14 }),
   ],
-  ["a transcription that tells how long it is", { type: "duration", seconds: 9 }, null],
+  ["a transcription that says how long it is", { type: "duration", seconds: 9 }, null],
   [
     "a realtime session",
     {
