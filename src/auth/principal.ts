@@ -47,6 +47,8 @@ export interface Principal {
   grant?: ServerGrant;
   /** Limits of the key's record, or of the claims of a token. */
   limits?: CredentialLimits;
+  /** A session of the console stands for the key or user. Log rows say so. */
+  isOfConsole?: true;
 }
 
 /** Defaults of a key without defaults. */

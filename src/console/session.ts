@@ -53,7 +53,7 @@ async function openSession(context: RequestContext, token?: string | null): Prom
   // a later sign-in replaced the cookie: for the page with the former token its session is over
   if (token !== undefined && !isSameText(token ?? "", session.csrfToken)) refuseEnded();
   const principal = (await sessions.principalOf(session, context.header("workspace"))) ?? refuseEnded();
-  return { session, sealed, principal };
+  return { session, sealed, principal: { ...principal, isOfConsole: true } };
 }
 
 /**

@@ -77,6 +77,8 @@ export const indexedFields = {
   user: strings((row) => row.user_id),
   /** Slug of the stored provider. */
   virtualKey: strings((row) => row.virtual_key),
+  /** Id of the integration of the stored provider. */
+  integration: strings((row) => row.integration_id),
   /** The end user that the request names. */
   endUser: strings(({ metadata }) => metadata?.[endUserKey]),
   operation: strings(({ operation }) => operation),
@@ -96,6 +98,8 @@ export const indexedFields = {
   outputTokens: numbers(({ usage }) => usage?.output_tokens),
   totalTokens: numbers(({ usage }) => usage?.total_tokens),
   cachedTokens: numbers(({ usage }) => usage?.cached_tokens),
+  /** Where the request comes from; none if a program sent it. */
+  source: strings((row) => row.source),
   /** How the cache served the request; none where nothing asked for it. */
   cacheStatus: strings((row) => row.cache_status),
   /** US cents that a response from the cache saved. */

@@ -62,6 +62,7 @@ export const groupings: Readonly<Record<string, Grouping>> = {
     columns: ["cost", "avg_tokens", "avg_weighted_feedback", "requests_with_feedback", "last_seen"],
   },
   provider: { summary: "Requests by stored provider", value: "provider", field: "virtualKey" },
+  integration: { summary: "Requests by integration", value: "integration", field: "integration" },
   ai_service: { summary: "Requests by provider", value: "ai_service", field: "provider" },
   model: { summary: "Requests by model", value: "model", field: "model" },
   status_code: { summary: "Requests by status", value: "status_code", field: "status" },

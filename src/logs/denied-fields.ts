@@ -43,6 +43,7 @@ const fieldOfIndex: Readonly<Record<string, string>> = {
   model: "ai_model",
   provider: "ai_org",
   virtualKey: "ai_org",
+  integration: "ai_org",
   inputTokens: "req_units",
   outputTokens: "res_units",
   totalTokens: "total_units",

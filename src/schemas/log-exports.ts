@@ -46,6 +46,7 @@ const ExportFilters = v.object({
   trace_id: Values,
   span_id: Values,
   prompt_slug: Values,
+  source: Values,
   workspace_slug: v.nullish(Reference),
   metadata: v.nullish(v.record(v.string(), v.union([v.string(), v.number(), v.boolean()]), "must be an object")),
   page_size: v.nullish(wholeFrom(1, maxExportedRows)),

@@ -34,6 +34,17 @@ const LoggedUsage = v.object({
 const PriceSource = v.picklist(["list", "integration", "fallback", "provider"]);
 export type PriceSource = v.InferOutput<typeof PriceSource>;
 
+const otherSources = ["console", "custom", "otel"] as const;
+
+/**
+ * Where a request comes from, if a program did not send it to the gateway: `console` for a session of the console, `custom`
+ * for reports to `POST /logs`, `otel` for spans of OpenTelemetry.
+ */
+const OtherSource = v.picklist(otherSources);
+
+/** The same, and `gateway` for all others. */
+export const RowSource = v.picklist(["gateway", ...otherSources]);
+
 /** One target that was called. */
 const AttemptLog = v.object({
   label: v.string(),
@@ -192,8 +203,8 @@ export const LogRow = v.object({
   runtime: v.optional(v.string()),
   runtime_version: v.optional(v.string()),
   sdk_version: v.optional(v.string()),
-  /** Who made the row, where it was not the gateway: `custom` for `POST /logs`, `otel` for OpenTelemetry. */
-  source: v.optional(v.picklist(["custom", "otel"])),
+  /** Where the request comes from, if it is no call of the gateway by a program. */
+  source: v.optional(OtherSource),
   usage: v.nullable(LoggedUsage),
   /** Some counts are estimates, because a stream broke off before the provider reported them. */
   estimated: v.optional(v.literal(true)),
@@ -251,7 +262,7 @@ const LogMetrics = v.object({
   request_method: v.string(),
   is_proxy_call: v.boolean(),
   mode: v.string(),
-  source: v.picklist(["gateway", "custom", "otel"]),
+  source: RowSource,
   stream_mode: v.picklist([0, 1]),
   runtime: v.nullable(v.string()),
   runtime_version: v.nullable(v.string()),

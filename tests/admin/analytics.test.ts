@@ -147,6 +147,8 @@ const filters: Readonly<Record<string, RowFilter>> = {
     query: { cache_status: "DISABLED,MISS" },
     test: (row) => ["DISABLED", "MISS"].includes(row.cache_status ?? "DISABLED"),
   },
+  source: { query: { source: "gateway,otel" }, test: ({ source }) => source !== "console" },
+  "other sources": { query: { source: "console" }, test: ({ source }) => source === "console" },
   nothing: { query: { virtual_keys: "absent" }, test: () => false },
 };
 
@@ -380,6 +382,7 @@ const groupings: Readonly<Record<string, readonly [value: string, of: (row: LogD
   "metadata/team": ["metadata_value", ({ metadata }) => metadata.team ?? ""],
   "metadata/odd%20%22key%22": ["metadata_value", ({ metadata }) => metadata['odd "key"'] ?? ""],
   provider: ["provider", (row) => row.virtual_key ?? ""],
+  integration: ["integration", (row) => row.integration_id ?? ""],
   ai_service: ["ai_service", ({ provider }) => provider ?? ""],
   model: ["model", ({ model }) => model ?? ""],
   status_code: ["status_code", ({ status }) => status],

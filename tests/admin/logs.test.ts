@@ -123,6 +123,8 @@ for (const [query, wanted] of [
   ["weighted_feedback_min=-10", ""],
   ["cache_status=disabled", "hgfdcba"],
   ["cache_status=HIT,SEMANTIC_MISS", ""],
+  ["source=gateway", "hgfdcba"],
+  ["source=console,custom", ""],
   ["metadata=%7B%7D", "hgfdcba"],
   ["metadata=%7B%22absent%22%3A1%7D", ""],
 ] as const) {
@@ -139,6 +141,7 @@ for (const [query, name] of [
   ["total_units_max=1&total_units_min=2", "total_units_max"],
   ["weighted_feedback_max=11", "weighted_feedback_max"],
   ["metadata=x", "metadata"],
+  ["source=elsewhere", "source"],
   ["ai_org_model=echo", "ai_org_model"],
   [`trace_id=${"a,".repeat(1_001)}`, "trace_id"],
   ["time_of_generation_max=2025-01-01T00:00:00Z&time_of_generation_min=2026-01-01T00:00:00Z", "time_of_generation_max"],

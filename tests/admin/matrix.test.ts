@@ -45,7 +45,9 @@ const analytics = [
   "graphs/cache-latency",
   "graphs/feedbacks/score",
   ...["cache", "requests"].map((name) => `summary/${name}`),
-  ...["users", "ai-models", "metadata/{key}", "provider", "ai_service", "model"].map((name) => `groups/${name}`),
+  ...["users", "ai-models", "metadata/{key}", "provider", "integration", "ai_service", "model"].map(
+    (name) => `groups/${name}`,
+  ),
   ...["status_code", "api_key", "config", "prompt", "workspace", "workspaces"].map((name) => `groups/${name}`),
 ];
 

@@ -20,12 +20,41 @@ after(() => stand?.close());
 
 const search = () => new URL(one.page.url()).searchParams;
 
+/** Waits until the log has at least so many rows that a filter finds. */
+const stored = (filter: string, count: number) =>
+  eventually(`${count} rows of ${filter}`, async () => {
+    const { data } = await stand.call(`GET /v1/logs?${filter}`, stand.gateway.workspaceKey);
+    return Array.isArray(data) && data.length >= count;
+  });
+
 test("a model of the overview leads to its log rows", { skip: noConsole }, async () => {
   await one.open("/?range=1h");
   await one.page.getByRole("link", { name: "echo-2", exact: true }).click();
   await one.page.locator("[data-index='0']").waitFor();
   assert.deepEqual([search().get("model"), search().get("range")], ["echo-2", "1h"]);
   assert.equal(await one.page.locator("[data-index]").count(), 1);
+  assertClean(one);
+});
+
+test("requests of the console are counted where they are asked for, and lead to their rows", {
+  skip: noConsole,
+}, async () => {
+  const { page } = one;
+  await one.open("/files");
+  const card = page.getByRole("region", { name: "Requests", exact: true });
+  const shown = async () => Number((await card.textContent())?.match(/^Requests(\d+)/)?.[1]);
+  await stored("source=console&operation=listFiles", 1);
+  await one.open("/?range=1h");
+  await card.waitFor();
+  const programs = await shown();
+  await page.getByRole("switch", { name: "Requests of the console" }).click();
+  await eventually("more requests", async () => (await shown()) > programs);
+  await page.getByRole("switch", { name: "Requests of the console" }).click();
+  await eventually("as many as before", async () => (await shown()) === programs);
+  await card.getByRole("link", { name: "Requests" }).click();
+  await page.locator("[data-index='0']").waitFor();
+  assert.equal(search().get("source"), "gateway,custom,otel");
+  assert.equal(await page.locator("[data-index]").count(), programs);
   assertClean(one);
 });
 
@@ -125,6 +154,7 @@ test("rows of analytics are the groups of the chosen grouping, whichever was sho
       { "x-gateway-metadata": JSON.stringify(metadata) },
     );
   }
+  await stored("metadata.team=team-7", 1);
   await one.open("/analytics?range=1h&columns=requests");
   const group = page.getByRole("combobox", { name: "Group by", exact: true });
   const rows = page.getByRole("table", { name: /by/ }).locator("tbody tr");
@@ -136,6 +166,8 @@ test("rows of analytics are the groups of the chosen grouping, whichever was sho
     await page.getByRole("option", { name: label, exact: true }).click();
     const query = new URLSearchParams({
       columns: "requests",
+      // the page does not count its own replay
+      source: "gateway,custom,otel",
       page_size: "50",
       time_of_generation_min: new Date(Date.now() - 3_600_000).toISOString(),
       time_of_generation_max: new Date(Date.now() + 60_000).toISOString(),
@@ -154,5 +186,29 @@ test("rows of analytics are the groups of the chosen grouping, whichever was sho
       async () => JSON.stringify((await shown()).sort()) === JSON.stringify([...expected].sort()),
     );
   }
+  assertClean(one);
+});
+
+test("lists of providers and integrations show requests, errors and the p95 of the last hour", {
+  skip: noConsole,
+}, async () => {
+  const { page } = one;
+  await stand.call("POST /v1/integrations", stand.gateway.workspaceKey, {
+    name: "Measured",
+    slug: "measured",
+    ai_provider_id: "echo",
+    create_default_provider: true,
+    default_provider_slug: "measured",
+  });
+  await chat(stand, "Hello", {}, { "x-gateway-provider": "@measured" });
+  await stored("virtual_key=measured", 1);
+  for (const list of ["/providers", "/integrations"]) {
+    await one.open(list);
+    const row = page.getByRole("row", { name: /measured/i }).first();
+    await row.getByText("1 request, 0 errors").waitFor();
+    assert.match((await row.textContent()) ?? "", /0 errors\s*[\d.]+ ms/);
+  }
+  await one.open("/integrations/measured");
+  await page.getByText("1 request, 0 errors").waitFor();
   assertClean(one);
 });

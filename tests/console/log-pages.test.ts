@@ -2,8 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { toCsv } from "../../console/src/lib/csv.ts";
 import { readEvents } from "../../console/src/lib/event-stream.ts";
+import { dollarColumn } from "../../console/src/lib/format.ts";
 import { periodQuery, periodSearch, readPeriod } from "../../console/src/lib/period.ts";
-import { isAnalyticsFilter } from "../../console/src/pages/analytics/filters.ts";
+import { sourceOf } from "../../console/src/lib/source.ts";
+import { isAnalyticsFilter, toAnalyticsQuery } from "../../console/src/pages/analytics/filters.ts";
 import { toCode } from "../../console/src/pages/logs/code.ts";
 import { readConversation } from "../../console/src/pages/logs/conversation/read.ts";
 import { findDifferences } from "../../console/src/pages/logs/differences.ts";
@@ -265,3 +267,38 @@ test("readEvents() reads events, ids and comments in pieces of every size", asyn
     ]);
   }
 });
+
+test("figures leave requests of the console out unless the address names them", () => {
+  assert.equal(sourceOf({}), "gateway,custom,otel");
+  assert.equal(sourceOf({ source: "console" }), "console");
+  assert.deepEqual(toAnalyticsQuery({ source: "console", model: "m" }), { source: "console" });
+  assert.deepEqual(suggest("source: Console", () => true)[0]?.adds, ["source", "console"]);
+});
+
+for (const [amounts, wanted] of [
+  [
+    [0.315, 1.24, 0.002558],
+    ["$0.3150", "$1.2400", "$0.0026"],
+  ],
+  [
+    [3.24, 35.97, 0],
+    ["$3.24", "$35.97", "$0.00"],
+  ],
+  [
+    [1e-9, 0.5],
+    ["<$0.000001", "$0.500000"],
+  ],
+  [
+    [12_345.678, 0.0001],
+    ["$12,345.68", "<$0.01"],
+  ],
+  [
+    [0, 0],
+    ["$0.00", "$0.00"],
+  ],
+  [[], []],
+] as const) {
+  test(`dollarColumn() shows ${JSON.stringify(amounts)} with the same decimals`, () => {
+    assert.deepEqual(amounts.map(dollarColumn(amounts)), wanted);
+  });
+}

@@ -50,6 +50,7 @@ export function randomRows(
       provider: pick(random, [null, "openai", "anthropic"]),
       model: pick(random, [null, "m-1", "m-2", "m__3"]),
       ...(random() < 0.5 && { virtual_key: pick(random, ["main", "spare"]) }),
+      ...(random() < 0.4 && { integration_id: pick(random, ["integration-1", "integration-2"]) }),
       config: pick(random, [null, "pc-a", "pc-b"]),
       ...(random() < 0.3 && { prompt_slug: pick(random, ["pp-a", "pp-b"]) }),
       trace_id: `trace-${whole(count / 3)}`,
@@ -91,6 +92,7 @@ export function randomRows(
       priced,
       ...(random() < 0.05 && { part_of: "session" }),
       ...(random() < 0.6 && cached(random)),
+      ...(random() < 0.2 && { source: pick(random, ["console", "otel"] as const) }),
       error: null,
     };
   });

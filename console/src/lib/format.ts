@@ -25,6 +25,26 @@ export function formatDollars(value: number): string {
   return new Intl.NumberFormat(undefined, { style: "currency", currency: "USD", ...digits }).format(value);
 }
 
+/** Digits before the decimal point. */
+const wholeDigits = (value: number): number => Math.max(1, Math.floor(Math.log10(value)) + 1);
+/** Most digits of an amount in a column. */
+const columnDigits = 7;
+
+/**
+ * US dollars of one column, all with the same decimals: two significant digits of the smallest amount, as far as the
+ * largest leaves room for them.
+ */
+export function dollarColumn(values: readonly number[]): (value: number) => string {
+  const amounts = values.map(Math.abs).filter((value) => value > 0);
+  const smallest = Math.min(1, ...amounts);
+  const wanted = 1 - Math.floor(Math.log10(smallest));
+  const decimals = Math.max(2, Math.min(wanted, columnDigits - wholeDigits(Math.max(1, ...amounts))));
+  const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
+  const { format } = new Intl.NumberFormat(undefined, { style: "currency", currency: "USD", ...digits });
+  const least = 10 ** -decimals;
+  return (value) => (value > 0 && value < least / 2 ? `<${format(least)}` : format(value));
+}
+
 const fine = new Intl.NumberFormat(undefined, { minimumSignificantDigits: 2, maximumSignificantDigits: 2 });
 
 /** Milliseconds below one second, of which fewer than ten have two significant digits; else seconds, else minutes. */

@@ -1,6 +1,6 @@
 import { partnerNames, providerNames } from "@/api/providers.gen.ts";
 import { text } from "@/text/text.ts";
-import { healthOf, ofCredential } from "./health.tsx";
+import { healthOf, ofCredential, slowestOf } from "./health.tsx";
 import { integrationAt, showMappings } from "./names.tsx";
 import {
   changedFact,
@@ -14,7 +14,7 @@ import {
   usageLimitsField,
 } from "./options.ts";
 import { settingsFieldOf, showFactors, showSettings } from "./settings/settings-field.ts";
-import type { Field, Resource } from "./types.ts";
+import type { Attribute, Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
 const ofIntegrations = text.resources.integrations;
@@ -55,6 +55,18 @@ const changedCredentials = credentialFields.map((field) =>
   field.name === "key" ? { ...field, help: ofIntegrations.keyKept } : field,
 );
 
+/** How the records of a list did in the last hour. */
+const healthColumns = (kind: "provider" | "integration"): readonly Attribute[] => [
+  { label: ofProviders.lastHour, path: "slug", track: "minmax(9rem, 1fr)", wide: true, render: healthOf(kind) },
+  { label: ofProviders.p95, path: "slug", kind: "duration", track: "5rem", wide: true, render: slowestOf(kind) },
+];
+
+/** The same of one record. */
+const healthFacts = (kind: "provider" | "integration"): readonly Attribute[] => [
+  { label: ofProviders.lastHour, path: "slug", render: healthOf(kind) },
+  { label: ofProviders.p95LastHour, path: "slug", render: slowestOf(kind) },
+];
+
 /** Accounts at model providers: `/v1/integrations`. */
 export const integrations: Resource = {
   name: "integrations",
@@ -71,11 +83,13 @@ export const integrations: Resource = {
     { label: fields.provider, path: "ai_provider_id", track: "minmax(8rem, 1fr)" },
     { label: fields.belongsTo, path: "type", kind: "word", track: "8rem", wide: true },
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
+    ...healthColumns("integration"),
     { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
   ],
   facts: [
     { label: fields.name, path: "name" },
     { label: text.common.status, path: "status", kind: "status" },
+    ...healthFacts("integration"),
     { label: fields.description, path: "description" },
     { label: fields.slug, path: "slug", kind: "code" },
     { label: fields.provider, path: "ai_provider_id" },
@@ -146,13 +160,13 @@ export const providers: Resource = {
     { label: fields.slug, path: "slug", kind: "code" },
     { label: fields.integration, path: "integration_name", wide: true, track: "minmax(8rem, 1fr)" },
     { label: text.common.status, path: "status", kind: "status", track: "6rem" },
-    { label: ofProviders.lastHour, path: "slug", track: "minmax(9rem, 1fr)", wide: true, render: healthOf },
+    ...healthColumns("provider"),
     { label: fields.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true, empty: fields.never },
   ],
   facts: [
     { label: fields.name, path: "name" },
     { label: text.common.status, path: "status", kind: "status" },
-    { label: ofProviders.lastHour, path: "slug", render: healthOf },
+    ...healthFacts("provider"),
     { label: fields.description, path: "note" },
     { label: fields.slug, path: "slug", kind: "code" },
     {

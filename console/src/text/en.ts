@@ -5,6 +5,7 @@ export const en = {
   common: {
     product: "Gateway",
     console: "Console",
+    consoleRequests: "Requests of the console",
     loading: "Loading",
     retry: "Retry",
     refresh: "Refresh",
@@ -469,7 +470,7 @@ export const en = {
     noGroups: "No requests in this range",
     empty: "No requests yet",
     emptyHint:
-      "Send a first request. The provider echo needs no account: it answers with what was asked. Replace the key with one of yours.",
+      "Send a first request. The provider echo needs no account: it answers with what was asked. Replace the key with one of yours. Requests of this console are not counted here.",
     emptyCommand: (origin: string) =>
       `curl ${origin}/v1/chat/completions \\\n  -H "x-gateway-api-key: $GATEWAY_KEY" \\\n  -H "x-gateway-provider: echo" \\\n  -H "content-type: application/json" \\\n  -d '{"model":"echo-1","messages":[{"role":"user","content":"Hello"}]}'`,
   },
@@ -524,6 +525,7 @@ export const en = {
       prompt_slug: "Prompt",
       virtual_key: "Stored provider",
       cache_status: "Cache",
+      source: "Source",
       cost_min: "Minimum cost, in cents",
       cost_max: "Maximum cost, in cents",
       total_units_min: "Minimum tokens",
@@ -542,6 +544,9 @@ export const en = {
       metadata: "Metadata as JSON",
       anyMetadata: "Metadata: metadata.KEY=value",
     },
+    sources: { gateway: "Programs", console: "Console", custom: "Reports", otel: "OpenTelemetry" } as Readonly<
+      Record<string, string>
+    >,
     openInPlayground: "Open in playground",
     contentsAway: "The contents of this request are in an object store that does not respond now.",
     noConversation: "This request is not a conversation, or its contents are not stored.",
@@ -576,6 +581,7 @@ export const en = {
       replayOf: "Replay of",
       metadata: "Metadata",
       error: "Error",
+      source: "Source",
     },
     conversation: {
       count: (messages: string) => (messages === "1" ? "1 message" : `${messages} messages`),
@@ -1602,6 +1608,8 @@ export const en = {
       answered: (time: string) => `The provider listed its models in ${time}`,
       models: "Models",
       lastHour: "Last hour",
+      p95: "p95",
+      p95LastHour: "p95 of the last hour",
       unused: "No requests",
       health: (requests: string, count: number, errors: string, failed: number) =>
         `${requests} ${count === 1 ? "request" : "requests"}, ${errors} ${failed === 1 ? "error" : "errors"}`,

@@ -10,7 +10,7 @@ import type { IdRange } from "../../log-index/find-rows.ts";
 import { type Bounds, pairOf, type RowTerms } from "../../log-index/row-test.ts";
 import { deniedFilter } from "../../logs/denied-fields.ts";
 import { Time } from "../../schemas/control.ts";
-import { CacheStatus } from "../../schemas/logs.ts";
+import { CacheStatus, RowSource } from "../../schemas/logs.ts";
 import { forbid, readParameter, readText, refuseField, requireFound } from "./request.ts";
 
 // Filters of log rows that lists, the tail, exports and analytics have in common: their names and rules.
@@ -184,6 +184,18 @@ function readCacheStatus(query: URLSearchParams): Condition[] {
   return [{ field: "cacheStatus", oneOf: new Set(wanted), orNone: wanted.includes("DISABLED") }];
 }
 
+const sources: ReadonlySet<string> = new Set(RowSource.options);
+
+function readSources(query: URLSearchParams): Condition[] {
+  const wanted = readItems(query, "source");
+  if (!wanted) return [];
+  if (!wanted.every((source) => sources.has(source))) {
+    refuseField("source", `must be some of ${RowSource.options.join(", ")}, separated by commas`);
+  }
+  // requests of programs have no source in the row
+  return [{ field: "source", oneOf: new Set(wanted), orNone: wanted.includes("gateway") }];
+}
+
 /** Pairs of a provider and its model; undefined without any. */
 function readModels(query: URLSearchParams): [provider: string, model: string][] | undefined {
   return readItems(query, "ai_org_model")?.map((item) => {
@@ -218,7 +230,7 @@ function readMetadataPairs(query: URLSearchParams): [key: string, value: string]
 export function readRowChoice(query: URLSearchParams): RowChoice {
   const pairs = readModels(query);
   const metadata = readMetadataPairs(query);
-  const conditions: Condition[] = [...readStatuses(query), ...readCacheStatus(query)];
+  const conditions: Condition[] = [...readStatuses(query), ...readCacheStatus(query), ...readSources(query)];
   for (const [name, field] of listed) {
     const oneOf = readItemSet(query, name);
     if (oneOf) conditions.push({ field, oneOf });
@@ -293,4 +305,5 @@ export const sharedFilters = {
   metadata: "JSON object: requests must have all its pairs",
   ai_org_model: "Pairs provider__model, separated by commas",
   cache_status: `Cache statuses, separated by commas: ${CacheStatus.options.join(", ")}`,
+  source: `Where requests come from, separated by commas: ${RowSource.options.join(", ")}`,
 } as const;

@@ -57,6 +57,7 @@ export function toDetails({ context, status, error, endedAt }: FinishedCall): Lo
   };
   if (context.connection.replayOf !== undefined) details.replay_of = context.connection.replayOf;
   if (principal.userId !== null) details.user_id = principal.userId;
+  if (principal.isOfConsole) details.source = "console";
   addPriceDetails(details, log);
   addClientDetails(details, context);
   addRareDetails(details, log);

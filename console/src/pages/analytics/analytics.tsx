@@ -1,10 +1,12 @@
 import { Button, Select } from "@mantine/core";
 import { type ReactNode, useState } from "react";
+import { ConsoleRequests } from "@/components/console-requests.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { PeriodPicker } from "@/components/period-picker.tsx";
 import { ListPage } from "@/layout/page.tsx";
 import { readPeriod } from "@/lib/period.ts";
 import { useChangeSearch, useSearchParams } from "@/lib/search.ts";
+import { sourceOf } from "@/lib/source.ts";
 import { text } from "@/text/text.ts";
 import { FilterBar } from "../logs/filter-bar.tsx";
 import { useKeyNames } from "../overview/data.ts";
@@ -24,7 +26,7 @@ export default function Analytics(): ReactNode {
   const [now, setNow] = useState(() => Date.now());
   const period = readPeriod(search, now, "7d");
   const graph = graphs.find(({ path }) => path === `graphs/${search.graph}`) ?? graphs[0];
-  const filters = toAnalyticsQuery(search);
+  const filters = { ...toAnalyticsQuery(search), source: sourceOf(search) };
   const chooser = (
     <Select
       aria-label={words.graph}
@@ -49,6 +51,7 @@ export default function Analytics(): ReactNode {
       filters={
         <>
           <PeriodPicker period={period} onChange={change} />
+          <ConsoleRequests />
           <FilterBar search={search} names={names} isOffered={isAnalyticsFilter} hint={words.addFilter} />
         </>
       }

@@ -6,7 +6,7 @@ import { Icon } from "@/components/icons.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { toCsv } from "@/lib/csv.ts";
-import { pointFormat } from "@/lib/format.ts";
+import { dollarColumn, pointFormat } from "@/lib/format.ts";
 import { useKept } from "@/lib/kept.ts";
 import { type Period, periodQuery } from "@/lib/period.ts";
 import { isRow, readPath } from "@/lib/read.ts";
@@ -99,11 +99,12 @@ const ownFormats: Readonly<Record<string, (value: number) => string>> = {
   total: (value) => value.toLocaleString(),
 };
 
+const isOfCost = ({ path }: Graph): boolean => path === "graphs/cost";
+
 function Totals({ summary, graph }: { readonly summary: unknown; readonly graph: Graph }): ReactNode {
   if (!isRow(summary)) return null;
-  const isCost = graph.path === "graphs/cost";
   const show = (name: string, value: unknown) =>
-    ((isCost ? undefined : ownFormats[name]) ?? graph.format)(Number(value));
+    ((isOfCost(graph) ? undefined : ownFormats[name]) ?? graph.format)(Number(value));
   return (
     <dl className={classes.totals}>
       {Object.entries(summary).map(([name, value]) => (
@@ -116,7 +117,15 @@ function Totals({ summary, graph }: { readonly summary: unknown; readonly graph:
   );
 }
 
+/** How the points of a series stand in a table: amounts of money with the same decimals. */
+function columnFormat(points: Drawn["points"], name: string, graph: Graph): Graph["format"] {
+  if (!isOfCost(graph)) return graph.format;
+  const dollars = dollarColumn(points.map((point) => Number(point[name] ?? 0) / 100));
+  return (cents) => dollars(cents / 100);
+}
+
 function Points({ drawn, graph }: { readonly drawn: Drawn; readonly graph: Graph }): ReactNode {
+  const formats = new Map(drawn.series.map(({ name }) => [name, columnFormat(drawn.points, name, graph)]));
   const timeOf = pointFormat(drawn.points.map(({ time }) => String(time)));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
@@ -139,7 +148,7 @@ function Points({ drawn, graph }: { readonly drawn: Drawn; readonly graph: Graph
               <Table.Td>{graph.at === undefined ? timeOf(String(point.time)) : point.at}</Table.Td>
               {drawn.series.map(({ name }) => (
                 <Table.Td key={name} className="number">
-                  {graph.format(Number(point[name] ?? 0))}
+                  {formats.get(name)?.(Number(point[name] ?? 0))}
                 </Table.Td>
               ))}
             </Table.Tr>

@@ -7,12 +7,13 @@ import { Icon } from "@/components/icons.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { toCsv } from "@/lib/csv.ts";
-import { formatDollars, formatDuration, formatNumber, formatShare, formatTime } from "@/lib/format.ts";
+import { dollarColumn, formatDollars, formatDuration, formatNumber, formatShare, formatTime } from "@/lib/format.ts";
 import { useKept } from "@/lib/kept.ts";
 import { type Period, periodQuery, periodSearch } from "@/lib/period.ts";
 import { type Row, readList, readText, readTotal } from "@/lib/read.ts";
 import { saveAs } from "@/lib/save.ts";
 import { useChangeSearch, useSearchParams } from "@/lib/search.ts";
+import { sourceOf } from "@/lib/source.ts";
 import { text } from "@/text/text.ts";
 import { useLogScope, useMetadataKeys } from "../overview/data.ts";
 import classes from "./analytics.module.css";
@@ -30,6 +31,13 @@ const kinds = new Map<string, (typeof groupColumns)[number][1]>(groupColumns);
 
 function isColumn(name: string): name is GroupColumn {
   return kinds.has(name);
+}
+
+/** How a column shows its values: amounts of money with the same decimals. */
+function formatOf(name: GroupColumn, rows: readonly Row[]): (value: unknown) => string {
+  if (kinds.get(name) !== "cents") return (value) => show(name, value);
+  const dollars = dollarColumn(rows.map((row) => Number(row[name] ?? 0) / 100));
+  return (value) => (value === null || value === undefined ? "—" : dollars(Number(value) / 100));
 }
 
 function show(name: GroupColumn, value: unknown): string {
@@ -193,6 +201,7 @@ interface GroupTableProps {
 }
 
 function GroupTable({ rows, columns, order, grouping, period, nameOf }: GroupTableProps): ReactNode {
+  const formats = new Map(columns.map((name) => [name, formatOf(name, rows)]));
   return (
     <Table.ScrollContainer
       className="fading"
@@ -219,7 +228,7 @@ function GroupTable({ rows, columns, order, grouping, period, nameOf }: GroupTab
               </Table.Td>
               {columns.map((name) => (
                 <Table.Td key={name} className="number">
-                  {show(name, row[name])}
+                  {formats.get(name)?.(row[name])}
                 </Table.Td>
               ))}
             </Table.Tr>
@@ -253,6 +262,7 @@ interface GroupNameProps {
 }
 
 function GroupName({ row, grouping, period, name }: GroupNameProps): ReactNode {
+  const source = sourceOf(useSearchParams());
   const value = readText(row, grouping.value);
   if (value === "") {
     return (
@@ -263,7 +273,7 @@ function GroupName({ row, grouping, period, name }: GroupNameProps): ReactNode {
   }
   if (grouping.filter === undefined) return name;
   return (
-    <Link to="/logs" search={{ ...periodSearch(period), [grouping.filter]: value }} className={classes.link}>
+    <Link to="/logs" search={{ ...periodSearch(period), [grouping.filter]: value, source }} className={classes.link}>
       {name}
     </Link>
   );

@@ -39,6 +39,17 @@ const code = (value: string): ReactNode => <span className="code">{value}</span>
 
 const plain = (label: string, value: string): readonly Fact[] => (value === "" ? [] : [[label, value]]);
 
+/** The row whose request was replayed. */
+function replayFacts(id: string): readonly Fact[] {
+  if (id === "") return [];
+  const link = (
+    <Anchor key="replay" inherit renderRoot={(props) => <Link {...props} to={`/logs/${id}`} />}>
+      {id}
+    </Anchor>
+  );
+  return [[words.replayOf, link]];
+}
+
 /** The figures and names of a row beside its contents. */
 export function LogFacts({ row }: { readonly row: Row }): ReactNode {
   const names = useKeyNames();
@@ -77,23 +88,11 @@ export function LogFacts({ row }: { readonly row: Row }): ReactNode {
     ...shared(words.key, "api_key_id", "api_key_id", (id) => names.get(id) ?? id),
     ...(readText(row, "workspace_id") === "" ? [] : [[words.workspace, workspaceOf(row)] as const]),
     ...shared(words.user, "user_id", "user_id"),
+    ...shared(words.source, "source", "source", (source) => text.logs.sources[source] ?? source),
     ...shared(words.trace, "trace_id", "trace_id", code),
     ...shared(words.span, "span_id", "span_id", code),
     [words.id, code(readText(row, "id"))],
-    ...(readText(row, "replay_of") === ""
-      ? []
-      : [
-          [
-            words.replayOf,
-            <Anchor
-              key="replay"
-              inherit
-              renderRoot={(props) => <Link {...props} to={`/logs/${readText(row, "replay_of")}`} />}
-            >
-              {readText(row, "replay_of")}
-            </Anchor>,
-          ] as const,
-        ]),
+    ...replayFacts(readText(row, "replay_of")),
   ];
   const metadata = isRow(row.metadata) ? Object.entries(row.metadata) : [];
   return (

@@ -55,6 +55,7 @@ export const logFilters: readonly LogFilter[] = [
   filter("prompt_slug"),
   filter("virtual_key"),
   filter("cache_status", ["HIT", "SEMANTIC HIT", "MISS", "SEMANTIC MISS", "DISABLED", "REFRESH"]),
+  filter("source", ["gateway", "console", "custom", "otel"]),
   filter("span_id"),
   filter("status"),
   filter("cost_min"),
@@ -85,7 +86,11 @@ export function labelOf(name: string): string {
   return known.get(name)?.label ?? name;
 }
 
-const inWords: Readonly<Record<string, (value: string) => string>> = { operation: nameOf, cache_status: wordOf };
+const inWords: Readonly<Record<string, (value: string) => string>> = {
+  operation: nameOf,
+  cache_status: wordOf,
+  source: (value) => text.logs.sources[value] ?? value,
+};
 
 /** Filters whose values may have commas of their own. */
 const isText = (name: string): boolean => name === "error" || name.startsWith("metadata");

@@ -4,6 +4,8 @@ import { call, get } from "@/api/client.ts";
 import { useKept } from "@/lib/kept.ts";
 import { type Period, periodQuery } from "@/lib/period.ts";
 import { type Row, readList, readText } from "@/lib/read.ts";
+import { useSearchParams } from "@/lib/search.ts";
+import { sourceOf } from "@/lib/source.ts";
 import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
 
@@ -14,9 +16,9 @@ export function useLogScope(): Readonly<Record<string, string>> {
 }
 
 /** Figures of a period over time, and those of the period before. */
-export function useSummary(period: Period, filters: Readonly<Record<string, string>> = {}) {
+export function useSummary(period: Period) {
   const scope = useLogScope();
-  const query = { ...periodQuery(period), ...scope, ...filters };
+  const query = { ...periodQuery(period), ...scope, source: sourceOf(useSearchParams()) };
   return useKept({
     kind: ["summary", scope.workspace_slug],
     query,
@@ -30,7 +32,8 @@ export type Figures = Summary["summary"];
 /** The greatest groups of a period. */
 export function useGroups(path: string, period: Period, columns: string) {
   const scope = useLogScope();
-  const query = { ...periodQuery(period), ...scope, columns, page_size: 6, include_total: "false" };
+  const source = sourceOf(useSearchParams());
+  const query = { ...periodQuery(period), ...scope, source, columns, page_size: 6, include_total: "false" };
   return useKept({
     kind: ["groups", path, scope.workspace_slug],
     query,

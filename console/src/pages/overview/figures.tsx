@@ -3,8 +3,10 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Spark } from "@/components/charts/spark.tsx";
 import { Section } from "@/layout/page.tsx";
-import { formatDollars, formatDuration, formatShare, formatShort, pointFormat } from "@/lib/format.ts";
+import { dollarColumn, formatDollars, formatDuration, formatShare, formatShort, pointFormat } from "@/lib/format.ts";
 import { type Period, periodSearch } from "@/lib/period.ts";
+import { useSearchParams } from "@/lib/search.ts";
+import { sourceOf } from "@/lib/source.ts";
 import { text } from "@/text/text.ts";
 import type { Figures, Summary } from "./data.ts";
 import classes from "./overview.module.css";
@@ -106,13 +108,14 @@ interface CardProps {
 
 function FigureCard({ card, data, period }: CardProps): ReactNode {
   const { name, label, format, note, filters } = card;
+  const source = sourceOf(useSearchParams());
   const value = data.summary[name] ?? 0;
   const timeOf = pointFormat(data.data_points.map(({ timestamp }) => timestamp));
   const heading =
     filters === undefined ? (
       label
     ) : (
-      <Link to="/logs" search={{ ...periodSearch(period), ...filters }} className={classes.link}>
+      <Link to="/logs" search={{ ...periodSearch(period), ...filters, source }} className={classes.link}>
         {label}
       </Link>
     );
@@ -161,6 +164,7 @@ function Change({
 
 function PointTable({ data, cards: shown }: { readonly data: Summary; readonly cards: readonly Card[] }): ReactNode {
   const timeOf = pointFormat(data.data_points.map(({ timestamp }) => timestamp));
+  const dollars = dollarColumn(data.data_points.map(({ cost = 0 }) => cost / 100));
   return (
     <Section title={words.table}>
       <Table.ScrollContainer className="fading" minWidth={600} type="native" tabIndex={0} aria-label={words.table}>
@@ -181,7 +185,7 @@ function PointTable({ data, cards: shown }: { readonly data: Summary; readonly c
                 <Table.Td className={classes.time}>{timeOf(point.timestamp)}</Table.Td>
                 {shown.map(({ name, format }) => (
                   <Table.Td key={name} className="number">
-                    {format(point[name] ?? 0)}
+                    {name === "cost" ? dollars((point.cost ?? 0) / 100) : format(point[name] ?? 0)}
                   </Table.Td>
                 ))}
               </Table.Tr>

@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
+import { ConsoleRequests } from "@/components/console-requests.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { PeriodPicker } from "@/components/period-picker.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
@@ -30,7 +31,12 @@ export default function Overview(): ReactNode {
     <ListPage
       title={words.title}
       about={words.about}
-      filters={<PeriodPicker period={period} onChange={change} />}
+      filters={
+        <>
+          <PeriodPicker period={period} onChange={change} />
+          <ConsoleRequests />
+        </>
+      }
       actions={
         <>
           {shown && (

@@ -3,10 +3,11 @@ import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Failure, Waiting } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
-import { formatDollars, formatShort } from "@/lib/format.ts";
+import { dollarColumn, formatShort } from "@/lib/format.ts";
 import { type Period, periodSearch } from "@/lib/period.ts";
-import { readList, readPath, readText } from "@/lib/read.ts";
-import { useChangeSearch } from "@/lib/search.ts";
+import { type Row, readList, readPath, readText } from "@/lib/read.ts";
+import { useChangeSearch, useSearchParams } from "@/lib/search.ts";
+import { sourceOf } from "@/lib/source.ts";
 import { text } from "@/text/text.ts";
 import { noValueOf } from "../analytics/groups.ts";
 import { useGroups, useKeyNames, useMetadataKeys } from "./data.ts";
@@ -74,11 +75,14 @@ interface TopTableProps {
   readonly actions?: ReactNode;
 }
 
+const dollarsOf = (row: Row): number => Number(readPath(row, "cost") ?? 0) / 100;
+
 function TopTable({ title, path, value, filter, period, nameOf, actions }: TopTableProps): ReactNode {
   const { data, error, refetch } = useGroups(path, period, "cost");
   const rows = readList(data);
   // without a name in it, a card says nothing; with a choice of what it shows, it stays
   if (actions === undefined && rows.length > 0 && rows.every((row) => readText(row, value) === "")) return null;
+  const dollars = dollarColumn(rows.map(dollarsOf));
   const most = Math.max(1, ...rows.map((row) => Number(readPath(row, "requests"))));
   return (
     <Section title={title} actions={actions}>
@@ -119,7 +123,7 @@ function TopTable({ title, path, value, filter, period, nameOf, actions }: TopTa
                     />
                   </Table.Td>
                   <Table.Td className="number">{formatShort(requests)}</Table.Td>
-                  <Table.Td className="number">{formatDollars(Number(readPath(row, "cost") ?? 0) / 100)}</Table.Td>
+                  <Table.Td className="number">{dollars(dollarsOf(row))}</Table.Td>
                 </Table.Tr>
               );
             })}
@@ -141,6 +145,7 @@ interface GroupNameProps {
 
 /** A group without a value has no filter that finds it. */
 function GroupName({ name, value, shown, filter, period }: GroupNameProps): ReactNode {
+  const source = sourceOf(useSearchParams());
   if (name === "") {
     return (
       <Text span c="dimmed" inherit>
@@ -152,7 +157,9 @@ function GroupName({ name, value, shown, filter, period }: GroupNameProps): Reac
     <Anchor
       inherit
       title={shown}
-      renderRoot={(props) => <Link {...props} to="/logs" search={{ ...periodSearch(period), [filter]: name }} />}
+      renderRoot={(props) => (
+        <Link {...props} to="/logs" search={{ ...periodSearch(period), [filter]: name, source }} />
+      )}
     >
       {shown}
     </Anchor>
