@@ -35,6 +35,8 @@ export interface Settings {
   masterKeysFile: string | undefined;
   /** Absent: no mail is sent. */
   mail?: MailSettings;
+  /** File with facts of models. Undefined: the built-in tables alone hold. */
+  modelFactsFile: string | undefined;
   /** Whether the console for browsers is served. */
   hasConsole: boolean;
   /** The file in which log rows wait; beside the database without a path. */
@@ -402,6 +404,7 @@ export function readSettings(environment: Environment): Settings {
     drainSeconds: integer(environment, "DRAIN_SECONDS", { min: 0, max: 3_600 }) ?? 30,
     database,
     masterKeysFile: file,
+    modelFactsFile: text(environment, "MODEL_FACTS_FILE"),
     ...(mailed && { mail: mailed }),
     hasConsole: flagOn(environment, "CONSOLE"),
     logSpill: logSpill(environment),

@@ -28,6 +28,7 @@ import type { MetricsOptions, ProcessStats } from "../observability/settings.ts"
 import type { TelemetrySettings } from "../observability/telemetry.ts";
 import type { Provider } from "../providers/core/types.ts";
 import type { TargetLimits } from "../routing/config.ts";
+import type { OperatorFacts } from "../schemas/model-facts.ts";
 
 /**
  * Which parts of the gateway a process serves: all on one port, with MCP below `/m`; inference and the control plane alone;
@@ -142,6 +143,8 @@ export interface GatewayOptions {
   identityOrganisations?: readonly string[];
   /** Reads a small file that the cloud environment names. */
   readFile?: (path: string) => Promise<string>;
+  /** What models take that are newer than the release, by provider. Precedes the built-in tables. */
+  modelFacts?: OperatorFacts;
   /** Requests may only name saved configs and stored providers. */
   savedOnly?: boolean;
   /** The model that checks of guardrails ask unless they name one: the slug of a stored provider, and its model. */

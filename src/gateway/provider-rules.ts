@@ -2,9 +2,11 @@ import type { ProviderRules } from "../context/provider-rules.ts";
 import type { ContentRules } from "../control/sealed-contents.ts";
 import { credentialSettings } from "../guardrails/partners/forms.ts";
 import { createCredentialCheck } from "../providers/core/integration-form.ts";
+import { createOperatorFactReader } from "../providers/core/operator-facts.ts";
 import type { ProviderSetting } from "../providers/core/settings.ts";
 import type { ProviderRegistry } from "../providers/registry.ts";
 import type { KnownProviders } from "../routing/node-rules.ts";
+import type { OperatorFacts } from "../schemas/model-facts.ts";
 
 /** Settings of all providers, those that nothing reads too. */
 function allSettings(providers: ProviderRegistry): ProviderSetting[] {
@@ -42,7 +44,7 @@ export function toKnownProviders(providers: ProviderRegistry): KnownProviders {
 }
 
 /** What requests and the control plane need to know of all providers together. */
-export function toProviderRules(providers: ProviderRegistry): ProviderRules {
+export function toProviderRules(providers: ProviderRegistry, modelFacts: OperatorFacts | undefined): ProviderRules {
   const settings = allSettings(providers);
   const headersOf = (some: readonly ProviderSetting[]) => [...new Set(some.map(({ header }) => header))];
   const known = [...providers.values()];
@@ -50,6 +52,7 @@ export function toProviderRules(providers: ProviderRegistry): ProviderRules {
     addressHeaders: headersOf(settings.filter(({ shapesAddress, choosesPlace }) => shapesAddress || choosesPlace)),
     fileHeaders: headersOf(settings.filter(({ isOfFile }) => isOfFile)),
     aliases: new Map(known.flatMap(({ slug, aliases }) => aliases.map((alias) => [alias, slug] as const))),
+    operatorFacts: createOperatorFactReader(modelFacts, providers),
     virtualKeyFields: new Map(known.flatMap(({ virtualKeyFields }) => Object.entries(virtualKeyFields))),
   };
 }

@@ -407,7 +407,7 @@ export async function createServices(
   const services: Services = {
     ...identity,
     contentRules,
-    providerRules: toProviderRules(providers),
+    providerRules: toProviderRules(providers, options.modelFacts),
     ...createOwnStore(options, parts, { control: identity.control, outbound }),
     clock,
     createId,

@@ -14,6 +14,7 @@ import {
   Time,
   UsageLimitList,
 } from "./control.ts";
+import { ModelFacts } from "./model-facts.ts";
 import { JsonObject } from "./objects.ts";
 
 /** A provider's key. An empty string counts as absent: some clients send it for providers without a key. */
@@ -153,6 +154,7 @@ export const UpdateModels = v.object({
         base_model_slug: v.nullish(ModelSlug),
         configurations: Configurations,
         pricing_config: PricingConfig,
+        model_facts: v.nullish(ModelFacts),
       }),
       "must be a list",
     ),

@@ -1,10 +1,14 @@
 import { createHmac } from "node:crypto";
+import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import process from "node:process";
 import { isLocalDatabase } from "../db/client.ts";
 import type { GatewayOptions } from "../gateway/options.ts";
 import type { MacFactory } from "../lib/hash.ts";
+import { requireJson } from "../lib/json.ts";
+import { readOperatorFacts } from "../providers/core/operator-facts.ts";
+import type { OperatorFacts } from "../schemas/model-facts.ts";
 import type { Environment } from "../settings/read.ts";
 import { readSettings, type Settings } from "../settings.ts";
 import { createKeysFile, exists, keepToOwner, readKeysFile } from "./keys-file.ts";
@@ -122,6 +126,16 @@ function findJournal({ database, limitJournalFile, gateway }: Settings, database
   );
 }
 
+/** The operator's facts of models. @throws {TypeError} If the file cannot be used. */
+function readModelFacts(path: string): OperatorFacts {
+  try {
+    return readOperatorFacts(requireJson(readFileSync(path, "utf8")));
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new TypeError(`Cannot use ${path} (MODEL_FACTS_FILE): ${reason}`);
+  }
+}
+
 /**
  * Settings of this process, from environment and files.
  *
@@ -140,11 +154,13 @@ export function loadSettings(environment: Environment = process.env): HostSettin
   const isFile = settings.gateway.masterKeys === undefined && keys !== undefined;
   const logSpill = findSpill(settings, path);
   const limitJournal = findJournal(settings, path);
+  const { modelFactsFile } = settings;
   const gateway = {
     ...settings.gateway,
     ...(logSpill && { logSpill }),
     ...(limitJournal && { limitJournal }),
     ...(keys !== undefined && { masterKeys: keys }),
+    ...(modelFactsFile !== undefined && { modelFacts: readModelFacts(modelFactsFile) }),
     ...(isFile && { readMasterKeys: () => readKeysFile(masterKeysFile) }),
   };
   const firstKeysFile = findFirstKeysFile(settings.database, path);

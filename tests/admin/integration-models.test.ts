@@ -103,6 +103,19 @@ test("DELETE /integrations/{slug}/models removes custom models, named in query o
 });
 
 const model = { slug: "m", enabled: true };
+const wrongFacts = [
+  [{ temperature: "no" }, "temperature"],
+  [{ sampling: "some" }, "sampling"],
+  [{ sampling: null }, "sampling"],
+  [{ efforts: ["low", "huge"] }, "efforts.1"],
+  [{ efforts: "low" }, "efforts"],
+  [{ thinkingBudget: [10, 5] }, "thinkingBudget"],
+  [{ thinkingBudget: [10] }, "thinkingBudget"],
+  [{ thinksByDefault: "yes" }, "thinksByDefault"],
+  [{ toolNameLength: 3 }, "toolNameLength"],
+  [{ contextWindow: 1.5 }, "contextWindow"],
+  [{ retiredOn: "soon" }, "retiredOn"],
+] as const;
 for (const [name, body, param] of [
   ["no models", {}, "models"],
   ["models that are no list", { models: {} }, "models"],
@@ -128,6 +141,14 @@ for (const [name, body, param] of [
     { models: [{ ...model, pricing_config: { pay_as_you_go: { request_token: { price: -1 } } } }] },
     "models.0.pricing_config.pay_as_you_go.request_token",
   ],
+  ...wrongFacts.map(
+    ([facts, param]) =>
+      [
+        `the facts ${JSON.stringify(facts)}`,
+        { models: [{ ...model, model_facts: facts }] },
+        `models.0.model_facts.${param}`,
+      ] as const,
+  ),
   ["allow_all_models that is a text", { models: [], allow_all_models: "x" }, "allow_all_models"],
 ] as const) {
   test(`PUT /integrations/{slug}/models refuses ${name}`, async () => {

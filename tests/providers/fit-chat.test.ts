@@ -3,9 +3,10 @@ import { test } from "node:test";
 import { ExcessError } from "../../src/lib/budget.ts";
 import { fitChat } from "../../src/providers/core/fit-chat.ts";
 import { readCallArguments } from "../../src/providers/core/fit-messages.ts";
-import { createFactReader, type EffortLevel, nearestEffort } from "../../src/providers/core/model-facts.ts";
+import { createFactReader, nearestEffort } from "../../src/providers/core/model-facts.ts";
 import { restoreToolNames } from "../../src/providers/core/tool-names.ts";
 import type { ChatRequest } from "../../src/schemas/chat.ts";
+import type { EffortLevel } from "../../src/schemas/model-facts.ts";
 
 const user = { role: "user", content: "Hello" };
 

@@ -31,6 +31,32 @@ test("loadSettings() reads the file of master keys again each time it is asked t
   assert.equal(gateway.readMasterKeys?.(), `${masterKeys},changed`);
 });
 
+const factRow = { match: ["nova-*"], facts: { sampling: "none" } };
+
+test("loadSettings() reads facts of models from the file of MODEL_FACTS_FILE", () => {
+  const file = join(createFolder(), "facts.json");
+  writeFileSync(file, JSON.stringify({ openai: { rows: [factRow] } }));
+  const { gateway } = loadSettings({ DATABASE_URL: ":memory:", MODEL_FACTS_FILE: file });
+  assert.deepEqual(gateway.modelFacts, { openai: { rows: [factRow] } });
+});
+
+for (const [content, names] of [
+  ["{", /MODEL_FACTS_FILE/],
+  ["[]", /MODEL_FACTS_FILE.*must be an object/],
+  [{ openai: {} }, /MODEL_FACTS_FILE.*openai\.rows/],
+  [{ openai: { rows: [], newest: {} } }, /openai\.newest has no such field/],
+  [{ openai: { rows: [{ match: [], facts: {} }] } }, /openai\.rows\.0\.match must name a model/],
+  [{ openai: { rows: [{ match: ["GPT"], facts: {} }] } }, /openai\.rows\.0\.match\.0 must be in lower case/],
+  [{ openai: { rows: [{ match: ["a"], facts: { mood: 1 } }] } }, /openai\.rows\.0\.facts\.mood has no such field/],
+  [{ openai: { rows: [{ match: ["a"], facts: { sampling: 1 } }] } }, /rows\.0\.facts\.sampling must be one of any/],
+] as const) {
+  test(`loadSettings() refuses the facts of models ${JSON.stringify(content)}`, () => {
+    const file = join(createFolder(), "facts.json");
+    writeFileSync(file, typeof content === "string" ? content : JSON.stringify(content));
+    assert.throws(() => loadSettings({ DATABASE_URL: ":memory:", MODEL_FACTS_FILE: file }), names);
+  });
+}
+
 test("loadSettings() has nothing to read again where the variable gives the master keys", () => {
   const environment = { DATABASE_URL: "libsql://database.example.com", GATEWAY_MASTER_KEYS: masterKeys };
   assert.equal(loadSettings(environment).gateway.readMasterKeys, undefined);

@@ -36,6 +36,7 @@ function toModel(row: IntegrationModelRow, { aiProviderId }: IntegrationRow) {
     base_model_slug: row.baseModelSlug,
     configurations: row.configurations === null ? null : shown,
     pricing_config: row.pricingConfig,
+    model_facts: row.modelFacts,
     created_at: toIso(row.createdAt),
     last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
   };
@@ -107,6 +108,7 @@ function mergeModel(
     baseModelSlug: given.base_model_slug,
     configurations: toColumn(credentials),
     pricingConfig: given.pricing_config === undefined ? undefined : toJson(given.pricing_config),
+    modelFacts: given.model_facts,
   };
   const statement = stored
     ? stores.integrationModels.update(tenant, key, { ...changes, lastUpdatedAt: now })

@@ -396,4 +396,10 @@ export const migrations: readonly Migration[] = [
       "ALTER TABLE `oauth_families` ADD `key_version` text;",
     ],
   },
+  {
+    id: "0030_model_facts",
+    statements: [
+      "ALTER TABLE `integration_models` ADD `model_facts` text;",
+    ],
+  },
 ];

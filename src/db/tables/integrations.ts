@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import type { ModelFacts } from "../../schemas/model-facts.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 import { workspaces } from "./tenants.ts";
 
@@ -55,6 +56,8 @@ export const integrationModels = sqliteTable(
     /** `{custom_host, custom_headers}`. */
     configurations: jsonColumn("configurations"),
     pricingConfig: jsonColumn("pricing_config"),
+    /** What the model takes, where it is not as the built-in table says. */
+    modelFacts: text("model_facts", { mode: "json" }).$type<ModelFacts>(),
     createdAt,
     lastUpdatedAt,
   },

@@ -1,3 +1,4 @@
+import type { ProviderRules } from "../../context/provider-rules.ts";
 import type { CallerContext } from "../../context.ts";
 import type { DialectOptions } from "../../dialects/types.ts";
 import { isJsonType } from "../../endpoint.ts";
@@ -12,6 +13,7 @@ import { modelsInBody } from "../../providers/core/model-names.ts";
 import { BinaryAnswer, type OperationName, type Operations } from "../../providers/core/operations.ts";
 import type { CallFailure, ConversionOptions, OperationAdapters } from "../../providers/core/types.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
+import type { ModelFacts } from "../../schemas/model-facts.ts";
 import { type ServedOperation, serveOperation } from "../adapt/operation.ts";
 import { type Attempt, replyWithin, timesOf, toAttemptError } from "../call/attempt.ts";
 import { callUpstream } from "../call/call-upstream.ts";
@@ -172,14 +174,27 @@ interface Received {
   headers?: Headers;
 }
 
+/** What the operator says of a model: in the integration first, then in the file. */
+function operatorFactsOf(
+  { provider, managed }: Destination,
+  { operatorFacts }: ProviderRules,
+  model: string | undefined,
+): ModelFacts | undefined {
+  const ofFile = operatorFacts && model !== undefined ? operatorFacts(provider.slug, model) : undefined;
+  const ofModel = managed?.modelFacts;
+  return ofFile && ofModel ? { ...ofFile, ...ofModel } : (ofModel ?? ofFile);
+}
+
 /** How responses are converted, and who learns of dropped parameters. */
 function conversionOptions(
   { destination, settings }: Target,
+  model: string | undefined,
   context: CallerContext,
   received: Received,
 ): ConversionOptions & DialectOptions {
-  const { clock } = context.services;
+  const { clock, providerRules } = context.services;
   const { id, log, storeResponse } = context;
+  const modelFacts = operatorFactsOf(destination, providerRules, model);
   log.dropped = null;
   return {
     strict: isStrict(context, settings),
@@ -191,6 +206,7 @@ function conversionOptions(
     created: Math.floor(clock.now() / 1000),
     now: () => Math.floor(clock.now() / 1000),
     overResponses: namesBeta(context, responsesBeta),
+    ...(modelFacts && { modelFacts }),
     ...(storeResponse && { keep: storeResponse }),
     ...(context.numbers && { numbers: context.numbers }),
     drop: (member) => noteDropped(log, member),
@@ -245,8 +261,8 @@ export async function callTarget<Name extends OperationName>(
   const { provider, managed } = destination;
   log.stream = isStreamed(name, request);
   const received: Received = {};
-  const options = conversionOptions(target, context, received);
   const asked = withModel(request, managed?.model);
+  const options = conversionOptions(target, modelOf(asked), context, received);
   log.names = () => modelsInBody(asked);
   const adapter: OperationAdapters[Name] = provider.operations[name];
   if (adapter?.split) {

@@ -64,9 +64,9 @@ export function allowsModel({ integration, models }: StoredProvider, model: stri
   return entry ? entry.enabled : integration.allowAllModels;
 }
 
-/** A model's own settings: its host, and headers on top of the integration's. */
+/** A model's own settings: its host, headers on top of the integration's, and what it takes. */
 function modelSettings({ models }: StoredProvider, { modelHeaders }: ManagedCredential, model: string | undefined) {
-  const { configurations } = (model === undefined ? undefined : models.get(model)) ?? {};
+  const { configurations, modelFacts } = (model === undefined ? undefined : models.get(model)) ?? {};
   const { custom_host: host, custom_headers: plain } = isObject(configurations) ? configurations : {};
   const prefix = model === undefined ? "" : `${modelFieldPrefix(model)}custom_headers.`;
   const sealed = [...modelHeaders].filter(([field]) => prefix !== "" && field.startsWith(prefix));
@@ -76,7 +76,7 @@ function modelSettings({ models }: StoredProvider, { modelHeaders }: ManagedCred
     ),
     ...sealed.map(([field, value]) => [field.slice(prefix.length).toLowerCase(), value] as const),
   ];
-  return { host: nonEmptyString(host), headers };
+  return { host: nonEmptyString(host), headers, modelFacts: modelFacts ?? undefined };
 }
 
 /** Settings of a stored provider; the caller's count only where they cannot send the credential elsewhere. */
@@ -144,6 +144,7 @@ function toDestination(
     managed: {
       headers: { ...credential.customHeaders, ...Object.fromEntries(ofModel.headers) },
       model,
+      modelFacts: ofModel.modelFacts,
       restrictedTo: isRestricted(stored) ? list : undefined,
       identity: () => [name, integrationId, credential.key, [...credential.settings], rulesOf(stored)],
       revision: `${integrationId} ${stored.integration.lastUpdatedAt} ${stored.row.lastUpdatedAt}`,
@@ -162,14 +163,17 @@ function lieOutside({ integration: { secretMappings } }: StoredProvider): boolea
   return Array.isArray(secretMappings) && secretMappings.length > 0;
 }
 
-/** Which models stored providers allow, by view, as text. */
+/** Which models stored providers allow and what these take, by view, as text. */
 const rules = new WeakMap<StoredProvider, string>();
 
 function rulesOf(stored: StoredProvider): string {
   const known = rules.get(stored);
   if (known !== undefined) return known;
   const { integration, models } = stored;
-  const text = JSON.stringify([integration.allowAllModels, [...models].map(([slug, { enabled }]) => [slug, enabled])]);
+  const text = JSON.stringify([
+    integration.allowAllModels,
+    [...models].map(([slug, { enabled, modelFacts }]) => [slug, enabled, modelFacts]),
+  ]);
   rules.set(stored, text);
   return text;
 }

@@ -1,4 +1,5 @@
-import type { FactTable, ModelFacts } from "../core/model-facts.ts";
+import type { ModelFacts } from "../../schemas/model-facts.ts";
+import type { FactTable } from "../core/model-facts.ts";
 
 /** Levels that a host takes or the adapter has a form for: `none` asks for no thinking, `minimal` is sent as `low`. */
 const allEfforts: ModelFacts["efforts"] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];

@@ -1,4 +1,5 @@
-import { createFactReader, type ModelFacts } from "../core/model-facts.ts";
+import type { ModelFacts } from "../../schemas/model-facts.ts";
+import { createFactReader } from "../core/model-facts.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { claudeFacts } from "./facts.ts";
 

@@ -3,6 +3,7 @@ import { type OutboundError, type OutboundInit, toOutboundError } from "../../li
 import { hasVersion, joinUrl, withoutVersion } from "../../lib/path.ts";
 import { isSecretHeader } from "../../lib/secret-names.ts";
 import { withoutScheme } from "../../lib/secret-values.ts";
+import type { ModelFacts } from "../../schemas/model-facts.ts";
 import { version } from "../../version.ts";
 import type { AuthTools, BoundProvider } from "./types.ts";
 
@@ -32,6 +33,8 @@ export interface Destination {
     headers: Readonly<Record<string, string>>;
     /** The model to request: the model of the request without its provider prefix. */
     model: string | undefined;
+    /** What the integration says the model takes. */
+    modelFacts: ModelFacts | undefined;
     /** Restrictions on models; undefined when every model may be called. */
     restrictedTo: ModelRules | undefined;
     /** What of the stored provider decides about responses, secrets included: it differs after every change. */

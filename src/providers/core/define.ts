@@ -160,6 +160,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     isKeyless: keyless,
     isFree: definition.free === true,
     charges: definition.charges,
+    facts: definition.facts,
     hasOpenSettings: definition.settings.open === true,
     isLocal: local !== undefined,
     isRaw: definition.isRaw === true,

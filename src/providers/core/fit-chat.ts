@@ -1,9 +1,10 @@
 import type { Budget } from "../../lib/budget.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
+import type { ModelFacts } from "../../schemas/model-facts.ts";
 import { fitMessages } from "./fit-messages.ts";
 import { createSchemaBudget, fitSchema } from "./fit-schema.ts";
-import { type FactReader, isEffort, type ModelFacts, nearestEffort } from "./model-facts.ts";
+import { type FactReader, isEffort, nearestEffort } from "./model-facts.ts";
 import { findToolNames, restoreToolNames, sendToolNames, type ToolNames } from "./tool-names.ts";
 import type { ChunkCorrector, ConversionOptions, OperationAdapter, StreamMapper } from "./types.ts";
 
@@ -115,7 +116,10 @@ type ChatAdapter = OperationAdapter<"chat">;
 /** A provider's chat, its requests fitted to the facts of their models, and its responses with the caller's names. */
 export function fitAdapter(adapter: ChatAdapter, { factsOf, isNative }: FitOptions): ChatAdapter {
   const read = (request: ChatRequest, options: ConversionOptions): ModelFacts | undefined =>
-    isNative && !options.isConverted ? undefined : { ...factsOf(request.model, options), ...options.modelFacts };
+    // what the operator says of a model holds for chats in its own dialect too
+    isNative && !options.isConverted
+      ? options.modelFacts
+      : { ...factsOf(request.model, options), ...options.modelFacts };
   const namesOf = (request: ChatRequest, options: ConversionOptions): ToolNames | undefined => {
     const facts = request.tools ? read(request, options) : undefined;
     return facts && findToolNames(request, facts.toolNameLength ?? defaultNameLength);

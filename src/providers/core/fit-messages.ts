@@ -1,7 +1,7 @@
 import { fnv1a } from "../../lib/fnv.ts";
 import { isObject, objectsIn, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import type { ModelFacts } from "./model-facts.ts";
+import type { ModelFacts } from "../../schemas/model-facts.ts";
 import type { ConversionOptions } from "./types.ts";
 
 type Message = ChatRequest["messages"][number];

@@ -1,54 +1,5 @@
 import { BoundedMap } from "../../lib/bounded-map.ts";
-
-/** Effort levels of reasoning, from the least to the most. */
-const effortLevels = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
-export type EffortLevel = (typeof effortLevels)[number];
-
-/**
- * What a model takes and has. A member that is absent is not known to differ from OpenAI's chat completions. Facts are plain
- * JSON, so that operators can give them for models that are newer than the release.
- */
-export interface ModelFacts {
-  /** Sampling fields (`temperature`, `top_p`, `top_k`): any, one of them, or none. Default: any. */
-  sampling?: "any" | "one" | "none";
-  /** Effort levels. An empty list: the model takes no effort. Default: any level is sent. */
-  efforts?: readonly EffortLevel[];
-  /**
-   * The form in which the model is asked to think: a budget that it chooses, one in tokens, either of them, a level, or a
-   * switch. Default: an effort level alone.
-   */
-  thinking?: "adaptive" | "budget" | "either" | "level" | "switch" | "none";
-  /** Least and greatest thinking budget in tokens. */
-  thinkingBudget?: readonly [least: number, most: number];
-  /** Whether thinking can be turned off. Default: yes. */
-  canStopThinking?: boolean;
-  /** Whether it thinks unless it is asked not to. Default: no. */
-  thinksByDefault?: boolean;
-  /** Whether chat completions serve functions together with reasoning. Default: yes. */
-  chatServesToolsWithReasoning?: boolean;
-  /** Greatest length of a function's name. Default: 64. */
-  toolNameLength?: number;
-  /** Ids of tool calls: any, letters with digits, hyphens and underscores, or nine letters and digits. Default: any. */
-  callIds?: "any" | "plain" | "nine";
-  /** Whether a function's schema may have `anyOf`, `oneOf` or `allOf` at its root. Default: no. */
-  takesRootCombinators?: boolean;
-  /** Where an instruction in mid conversation goes: it stays an instruction, or becomes the user's. Default: it stays. */
-  lateInstructions?: "system" | "user";
-  /** Whether arguments of earlier calls must be JSON objects. Default: no. */
-  parsesArguments?: boolean;
-  /** Whether calls of earlier turns need the reasoning they came with, if only an empty one. Default: no. */
-  needsReasoningOfCalls?: boolean;
-  /** JSON schemas of responses: taken, taken with a beta, or not taken. Default: taken. */
-  responseSchemas?: "native" | "beta" | "none";
-  /** Images in requests: by URL and inline, inline only, or none. Default: both. */
-  images?: "any" | "inline" | "none";
-  /** Tokens of input and output together. */
-  contextWindow?: number;
-  /** Most tokens of output. */
-  maxOutputTokens?: number;
-  /** Day on which the provider stops serving the model, as YYYY-MM-DD. */
-  retiredOn?: string;
-}
+import { type EffortLevel, effortLevels, type ModelFacts } from "../../schemas/model-facts.ts";
 
 /** Facts of the models whose names match. */
 interface FactRow {
@@ -73,6 +24,8 @@ export interface FactTable {
 
 /** Most names whose facts a table remembers. */
 const maxNames = 1_000;
+/** Longest name that is looked up: what is longer names no model. */
+const maxNameLength = 256;
 
 const toPattern = (glob: string): RegExp =>
   new RegExp(`^${glob.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replaceAll("*", ".*")}$`);
@@ -89,7 +42,8 @@ export function createFactReader({ rows, common, newest }: FactTable): FactReade
   const ofAll: ModelFacts = { ...common };
   const others: ModelFacts = { ...common, ...newest };
   const known = new BoundedMap<string, { facts: ModelFacts | undefined }>(maxNames);
-  const find = (model: string) => {
+  const find = (model: string): { facts: ModelFacts | undefined } => {
+    if (model.length > maxNameLength) return { facts: undefined };
     const name = model.toLowerCase();
     const row = patterns.find((one) => one.patterns.some((pattern) => pattern.test(name)));
     const found = { facts: row?.facts };

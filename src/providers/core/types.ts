@@ -3,8 +3,9 @@ import type { Clock } from "../../lib/clock.ts";
 import type { ExactNumbers } from "../../lib/exact-numbers.ts";
 import type { Outbound } from "../../lib/outbound.ts";
 import type { IntegrationForm } from "../../schemas/integration-members.ts";
+import type { ModelFacts } from "../../schemas/model-facts.ts";
 import type { ChargeRules } from "./charges.ts";
-import type { FactReader, FactTable, ModelFacts } from "./model-facts.ts";
+import type { FactReader, FactTable } from "./model-facts.ts";
 import type { BinaryAnswer, OperationName, Operations } from "./operations.ts";
 import type { BatchRules, RecordAdapters } from "./records.ts";
 import type { ProviderSetting, Requirements, SettingsDefinition, VirtualKeyField } from "./settings.ts";
@@ -367,6 +368,8 @@ export interface Provider {
   readonly isFree: boolean;
   /** Where the usage of a response says what the response cost. */
   readonly charges: ChargeRules | undefined;
+  /** What its models take, for documentation. */
+  readonly facts: FactTable | undefined;
   /** Whether callers may give settings beside a stored credential. */
   readonly hasOpenSettings: boolean;
   /** Whether it responds inside the process. */

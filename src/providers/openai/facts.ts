@@ -1,4 +1,5 @@
-import type { FactTable, ModelFacts } from "../core/model-facts.ts";
+import type { ModelFacts } from "../../schemas/model-facts.ts";
+import type { FactTable } from "../core/model-facts.ts";
 
 /** Models from gpt-5.4 on. */
 const newest: ModelFacts = {

@@ -1,0 +1,1 @@
+ALTER TABLE `integration_models` ADD `model_facts` text;

@@ -1,0 +1,135 @@
+import * as v from "valibot";
+import { JsonObject } from "./objects.ts";
+
+/** Effort levels of reasoning, from the least to the most. */
+export const effortLevels = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
+export type EffortLevel = (typeof effortLevels)[number];
+
+/** Shortest limit of a name that leaves room for a digest. */
+const leastNameLength = 16;
+
+const noMember = "has no such field";
+const flag = v.boolean("must be true or false");
+const choice = <const Options extends readonly string[]>(options: Options) =>
+  v.picklist(options, `must be one of ${options.join(", ")}`);
+const count = (least: number) =>
+  v.pipe(
+    v.number("must be a number"),
+    v.integer("must be a whole number"),
+    v.minValue(least, `must be at least ${least}`),
+    v.maxValue(1_000_000_000, "must be at most 1000000000"),
+  );
+const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
+  v.exactOptional(v.pipe(schema, v.description(description)));
+
+/**
+ * What a model takes and has. A member that is absent is not known to differ from OpenAI's chat completions. Facts are plain
+ * JSON, so that operators can give them for models that are newer than the release.
+ */
+export const ModelFacts = v.strictObject(
+  {
+    sampling: described(
+      choice(["any", "one", "none"]),
+      "Sampling fields (`temperature`, `top_p`, `top_k`): any, one of them, or none. Default: any.",
+    ),
+    efforts: described(
+      v.pipe(
+        v.array(choice(effortLevels), "must be a list"),
+        v.maxLength(7, "must have at most 7 entries"),
+        v.readonly(),
+      ),
+      "Effort levels. An empty list: the model takes no effort. Default: any level is sent.",
+    ),
+    thinking: described(
+      choice(["adaptive", "budget", "either", "level", "switch", "none"]),
+      "The form in which the model is asked to think: a budget that it chooses, one in tokens, either of them, a level, or a switch. Default: an effort level alone.",
+    ),
+    thinkingBudget: described(
+      v.pipe(
+        v.strictTuple([count(0), count(0)], "must be a list of two numbers"),
+        v.check(([least, most]) => least <= most, "must begin with the lower number"),
+        v.readonly(),
+      ),
+      "Least and greatest thinking budget in tokens.",
+    ),
+    canStopThinking: described(flag, "Whether thinking can be turned off. Default: yes."),
+    thinksByDefault: described(flag, "Whether it thinks unless it is asked not to. Default: no."),
+    chatServesToolsWithReasoning: described(
+      flag,
+      "Whether chat completions serve functions together with reasoning. Default: yes.",
+    ),
+    toolNameLength: described(count(leastNameLength), "Greatest length of a function's name. Default: 64."),
+    callIds: described(
+      choice(["any", "plain", "nine"]),
+      "Ids of tool calls: any, letters with digits, hyphens and underscores, or nine letters and digits. Default: any.",
+    ),
+    takesRootCombinators: described(
+      flag,
+      "Whether a function's schema may have `anyOf`, `oneOf` or `allOf` at its root. Default: no.",
+    ),
+    lateInstructions: described(
+      choice(["system", "user"]),
+      "Where an instruction in mid conversation goes: it stays an instruction, or becomes the user's. Default: it stays.",
+    ),
+    parsesArguments: described(flag, "Whether arguments of earlier calls must be JSON objects. Default: no."),
+    needsReasoningOfCalls: described(
+      flag,
+      "Whether calls of earlier turns need the reasoning they came with, if only an empty one. Default: no.",
+    ),
+    responseSchemas: described(
+      choice(["native", "beta", "none"]),
+      "JSON schemas of responses: taken, taken with a beta, or not taken. Default: taken.",
+    ),
+    images: described(
+      choice(["any", "inline", "none"]),
+      "Images in requests: by URL and inline, inline only, or none. Default: both.",
+    ),
+    contextWindow: described(count(1), "Tokens of input and output together."),
+    maxOutputTokens: described(count(1), "Most tokens of output."),
+    retiredOn: described(
+      v.pipe(v.string("must be a string"), v.isoDate("must be a day such as 2026-11-27")),
+      "Day on which the provider stops serving the model, as YYYY-MM-DD.",
+    ),
+  },
+  noMember,
+);
+export type ModelFacts = Readonly<v.InferOutput<typeof ModelFacts>>;
+
+/** A name of a model, or a pattern of names. */
+const Pattern = v.pipe(
+  v.string("must be a string"),
+  v.minLength(1, "must not be empty"),
+  v.maxLength(255, "must have at most 255 characters"),
+  v.check((pattern) => pattern === pattern.toLowerCase(), "must be in lower case"),
+  v.check((pattern) => pattern.split("*").length <= 5, "must have at most 4 asterisks"),
+);
+
+/**
+ * What an operator says of models, by the slug of the provider: the rows of a table of facts. They take precedence over the
+ * table of the release, member by member.
+ */
+export const OperatorFacts = v.pipe(
+  JsonObject,
+  v.record(
+    v.string(),
+    v.strictObject(
+      {
+        read: v.exactOptional(v.string("must be a string")),
+        sources: v.exactOptional(v.array(v.string("must be a string"), "must be a list")),
+        rows: v.array(
+          v.strictObject(
+            {
+              match: v.pipe(v.array(Pattern, "must be a list"), v.minLength(1, "must name a model")),
+              facts: ModelFacts,
+            },
+            noMember,
+          ),
+          "must be a list",
+        ),
+      },
+      noMember,
+    ),
+    "must be an object",
+  ),
+);
+export type OperatorFacts = v.InferOutput<typeof OperatorFacts>;
