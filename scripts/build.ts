@@ -2,10 +2,12 @@
 //   src/db/migrations/migrations.ts  from src/db/migrations/*.sql, so that nothing reads files at run time
 //   src/db/migrations/schema.ts      what the migrations amount to, for databases that have nothing yet
 //   docs/providers.md                from the providers of src/providers/registry.ts
+//   docs/model-facts.md              from the facts of these providers
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createClient } from "@libsql/client/sqlite3";
+import { modelFactsDocument } from "./model-facts-document.ts";
 import { providersDocument } from "./providers-document.ts";
 
 const root = resolve(import.meta.dirname, "..");
@@ -65,6 +67,7 @@ const generated: readonly { path: string; text: string }[] = [
   { path: "src/db/migrations/migrations.ts", text: migrationsModule() },
   { path: "src/db/migrations/schema.ts", text: await schemaModule() },
   { path: "docs/providers.md", text: await providersDocument() },
+  { path: "docs/model-facts.md", text: modelFactsDocument() },
 ];
 
 function read(path: string): string | undefined {

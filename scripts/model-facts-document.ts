@@ -1,0 +1,118 @@
+// Text of docs/model-facts.md.
+
+import type { FactTable } from "../src/providers/core/model-facts.ts";
+import { builtInProviders } from "../src/providers/registry.ts";
+import { ModelFacts } from "../src/schemas/model-facts.ts";
+
+type Member = keyof ModelFacts;
+
+const cell = (text: string): string => text.replaceAll("|", "\\|").replaceAll("\n", " ");
+
+/** Names of the members, in the order of the schema. */
+const members = Object.keys(ModelFacts.entries) as Member[]; // keys of a strict object are its members
+
+function show(value: ModelFacts[Member]): string {
+  if (value === undefined) return "";
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (typeof value === "number") return value.toLocaleString("en-US");
+  if (typeof value === "string") return value;
+  const items = value.map((item) => show(item as ModelFacts[Member])); // levels and numbers are values of members too
+  return items.length === 0 ? "takes none" : items.join(", ");
+}
+
+/** The description of a member in the schema. */
+function describe(member: Member): string {
+  const { pipe } = ModelFacts.entries[member].wrapped;
+  const action = pipe.find((one) => one.type === "description");
+  return action !== undefined && "description" in action ? action.description : "";
+}
+
+const descriptions = members.map((member) => `| \`${member}\` | ${cell(describe(member))} |`);
+
+/** One table: a line for each row, with the members that any of them has. */
+function factLines({ rows, common, newest }: FactTable): string[] {
+  const lines = [
+    ...rows.map(({ match, facts }) => ({
+      models: match.map((pattern) => `\`${pattern}\``).join(", "),
+      facts: { ...common, ...facts },
+    })),
+    { models: "all others", facts: { ...common, ...newest } },
+  ];
+  const used = members.filter((member) => lines.some(({ facts }) => facts[member] !== undefined));
+  return [
+    `| models | ${used.map((member) => `\`${member}\``).join(" | ")} |`,
+    `|${"---|".repeat(used.length + 1)}`,
+    ...lines.map(
+      ({ models, facts }) => `| ${cell(models)} | ${used.map((member) => cell(show(facts[member]))).join(" | ")} |`,
+    ),
+  ];
+}
+
+function section([table, slugs]: [FactTable, string[]]): string[] {
+  return [
+    "",
+    `## ${slugs.join(", ")}`,
+    "",
+    `Read on ${table.read}:`,
+    "",
+    ...table.sources.map((source) => `- <${source}>`),
+    "",
+    ...factLines(table),
+  ];
+}
+
+/** Slugs of the providers by their table. */
+function listTables(): Map<FactTable, string[]> {
+  const tables = new Map<FactTable, string[]>();
+  for (const { slug, facts } of builtInProviders) {
+    if (facts) tables.set(facts, [...(tables.get(facts) ?? []), slug]);
+  }
+  return tables;
+}
+
+/** Text of the page. */
+export function modelFactsDocument(): string {
+  const sections = [...listTables()].sort(([, [a = ""]], [, [b = ""]]) => a.localeCompare(b, "en")).flatMap(section);
+  return `${[
+    "<!-- Made by scripts/build.ts from the facts of the providers. Do not edit: run `npm run build`. -->",
+    "",
+    "# Facts of models",
+    "",
+    "The gateway fits chats to what each model takes. What it knows is in the tables below, one for each provider, with the day on which the",
+    "provider's documentation was read. The first row that matches a name counts. `*` stands for any characters.",
+    "",
+    "Facts hold for requests that the gateway converts. Requests of clients of the provider's own API are sent unchanged. What a model does not",
+    "take is left out, or replaced by the nearest value, and named in `x-gateway-dropped-params`.",
+    "",
+    "## Models that are newer than the release",
+    "",
+    "A name that no row matches counts as the newest generation of its provider. Where that is wrong, say what the model takes in one of two",
+    "places. Members that you leave out are as in the tables. The [README](../README.md#variables) sets the variables.",
+    "",
+    "1. `model_facts` of a model in an integration. It holds for requests to that integration:",
+    "",
+    "   ```sh",
+    '   curl -X PUT "$GATEWAY/v1/integrations/my-integration/models" \\',
+    '     -H "x-gateway-api-key: $ADMIN_KEY" -H "content-type: application/json" \\',
+    '     -d \'{"models": [{"slug": "nova-9", "enabled": true, "model_facts": {"sampling": "none", "efforts": ["low", "high"]}}]}\'',
+    "   ```",
+    "",
+    "   `null` removes the facts. Facts that are not in the table of members, or have another value, are refused with 400.",
+    "2. A file, named by `MODEL_FACTS_FILE`. It has rows for each provider, by its slug, and is read at start:",
+    "",
+    "   ```json",
+    '   { "openai": { "rows": [{ "match": ["nova-*"], "facts": { "sampling": "none" } }] } }',
+    "   ```",
+    "",
+    "   `read` and `sources` may stand beside `rows`. A file with an unknown member, value or provider ends the start.",
+    "",
+    "The integration precedes the file, and the file the tables. Facts that you give hold for clients of OpenAI's own chat completions too.",
+    "",
+    "## Members",
+    "",
+    "| member | meaning |",
+    "|---|---|",
+    ...descriptions,
+    ...sections,
+  ].join("\n")}\n`;
+}
