@@ -1,7 +1,7 @@
 import { announcePurge } from "../db/stores/cache.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { CachePurge } from "../schemas/cache.ts";
-import { type AdminCall, defineWrite } from "./core/endpoint.ts";
+import { type AdminCall, type AnswerOf, defineWrite, type Outcome } from "./core/endpoint.ts";
 import { readTenant, readText, requireKnownQuery } from "./core/request.ts";
 
 const query = [
@@ -10,7 +10,7 @@ const query = [
 ];
 
 /** Removes stored responses here, and announces it to other processes. */
-async function purgeCache(call: AdminCall<undefined>) {
+async function purgeCache(call: AdminCall<undefined>): Promise<Outcome<AnswerOf<typeof CachePurge>>> {
   // a misspelt filter would remove more than was asked for
   requireKnownQuery(call.query, [...query, { name: "organisation_id" }]);
   const { organisationId, workspaceId } = await readTenant(call);

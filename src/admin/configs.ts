@@ -9,8 +9,18 @@ import { isObject } from "../lib/json.ts";
 import type { ConfigNode } from "../routing/config.ts";
 import { readConfig as readRoutingConfig } from "../routing/read-config.ts";
 import { findConfigExcess } from "../routing/state.ts";
-import { CreateConfig, UpdateConfig } from "../schemas/configs.ts";
-import { type AdminCall, defineRead, defineWrite } from "./core/endpoint.ts";
+import {
+  ConfigList,
+  ConfigRecord,
+  type ConfigSummary,
+  ConfigVersionList,
+  CreateConfig,
+  CreatedConfig,
+  UpdateConfig,
+  UpdatedConfig,
+} from "../schemas/configs.ts";
+import { NoContent } from "../schemas/objects.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "./core/endpoint.ts";
 import { findUnknownGuardrails } from "./core/named-records.ts";
 import {
   createSlug,
@@ -98,7 +108,7 @@ function checkHosts(node: ConfigNode, addressGuard: AddressGuard): void {
   for (const target of node.targets) checkHosts(target, addressGuard);
 }
 
-function toSummary(row: ConfigRow) {
+function toSummary(row: ConfigRow): ConfigSummary {
   return {
     id: row.id,
     name: row.name,
@@ -115,7 +125,7 @@ function toSummary(row: ConfigRow) {
   };
 }
 
-function toRecord(row: ConfigRow, version: ConfigVersionRow) {
+function toRecord(row: ConfigRow, version: ConfigVersionRow): ConfigRecord {
   return {
     ...toSummary(row),
     config: version.content,
@@ -125,7 +135,7 @@ function toRecord(row: ConfigRow, version: ConfigVersionRow) {
   };
 }
 
-async function listConfigs(call: AdminCall<undefined>) {
+async function listConfigs(call: AdminCall<undefined>): Promise<AnswerOf<typeof ConfigList>> {
   const tenant = await readTenant(call);
   const status = readChoice(call.query, "status", ["active", "archived"]) ?? "active";
   const paged = ["current_page", "page_size"].some((name) => readText(call.query, name) !== undefined);
@@ -141,7 +151,7 @@ async function findConfig(call: AdminCall<unknown>) {
   return { row, tenant: { organisationId: row.organisationId, workspaceId: row.workspaceId } };
 }
 
-async function readConfig(call: AdminCall<undefined>) {
+async function readConfig(call: AdminCall<undefined>): Promise<ConfigRecord> {
   const { row, tenant } = await findConfig(call);
   const status = readChoice(call.query, "status", ["active", "archived"]) ?? "active";
   if (row.status !== status) requireFound(undefined, "config");
@@ -149,7 +159,7 @@ async function readConfig(call: AdminCall<undefined>) {
   return toRecord(row, requireFound(version, "config"));
 }
 
-async function listVersions(call: AdminCall<undefined>) {
+async function listVersions(call: AdminCall<undefined>): Promise<AnswerOf<typeof ConfigVersionList>> {
   const { row, tenant } = await findConfig(call);
   const { rows, total } = await call.stores.configVersions.list(tenant, { where: { configId: row.id } });
   const data = rows.map((version) => ({
@@ -165,7 +175,7 @@ function clearDefault(call: AdminCall<unknown>, tenant: Tenant) {
   return call.stores.configs.update(tenant, { isDefault: true }, { isDefault: false, lastUpdatedAt: call.now });
 }
 
-async function createConfig(call: AdminCall<CreateConfig>) {
+async function createConfig(call: AdminCall<CreateConfig>): Promise<Outcome<AnswerOf<typeof CreatedConfig>>> {
   const { body, stores, now, actor } = call;
   const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
   const config = await toContent(body.config, call, { tenant });
@@ -180,7 +190,7 @@ async function createConfig(call: AdminCall<CreateConfig>) {
     slug,
     name: body.name,
     isDefault,
-    status: "active",
+    status: "active" as const,
     versionId,
     ownerId: actor,
     createdAt: now,
@@ -207,7 +217,7 @@ async function createConfig(call: AdminCall<CreateConfig>) {
   };
 }
 
-async function updateConfig(call: AdminCall<UpdateConfig>) {
+async function updateConfig(call: AdminCall<UpdateConfig>): Promise<Outcome<AnswerOf<typeof UpdatedConfig>>> {
   const { body, stores, now, actor } = call;
   const { row, tenant } = await findConfig(call);
   const current = await stores.configVersions.get(tenant, row.versionId);
@@ -287,6 +297,7 @@ export const configEndpoints: readonly AdminEndpoint[] = [
       { name: "workspace_id", description: "One workspace, for keys of the organisation" },
       { name: "status", description: "active (default) or archived" },
     ],
+    response: ConfigList,
     handle: listConfigs,
   }),
   defineWrite({
@@ -297,6 +308,7 @@ export const configEndpoints: readonly AdminEndpoint[] = [
     access: access("create"),
     audit: audit("create"),
     body: CreateConfig,
+    response: CreatedConfig,
     handle: createConfig,
   }),
   defineRead({
@@ -305,6 +317,7 @@ export const configEndpoints: readonly AdminEndpoint[] = [
     path: "/v1/configs/:slug",
     summary: "Show a config",
     access: access("read"),
+    response: ConfigRecord,
     handle: readConfig,
   }),
   defineWrite({
@@ -315,6 +328,7 @@ export const configEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("update"),
     body: UpdateConfig,
+    response: UpdatedConfig,
     handle: updateConfig,
   }),
   defineWrite({
@@ -324,6 +338,7 @@ export const configEndpoints: readonly AdminEndpoint[] = [
     summary: "Delete a config",
     access: access("delete"),
     audit: audit("delete"),
+    response: NoContent,
     handle: deleteConfig,
   }),
   defineRead({
@@ -332,6 +347,7 @@ export const configEndpoints: readonly AdminEndpoint[] = [
     path: "/v1/configs/:slug/versions",
     summary: "List the versions of a config",
     access: access("read"),
+    response: ConfigVersionList,
     handle: listVersions,
   }),
 ];

@@ -17,7 +17,7 @@ export async function readConfigs(
   tenant: Tenant,
   opener: ContentOpener,
 ): Promise<ReadonlyMap<string, StoredConfig>> {
-  const where = { status: "active" };
+  const where = { status: "active" } as const;
   const versionIds = configs.values(tenant, "versionId", where);
   const [rows, versions, sealed] = await readTogether([
     configs.query(tenant, { where }),

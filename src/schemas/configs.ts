@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { Flag, Name, Reference } from "./control.ts";
+import { IsoTime, listOf, ShownFlag } from "./objects.ts";
 import { ConfigObject } from "./routing.ts";
 
 /** A config object, or its JSON text. */
@@ -29,3 +30,52 @@ export const UpdateConfig = v.object({
   workspace_id: v.nullish(Reference),
 });
 export type UpdateConfig = v.InferOutput<typeof UpdateConfig>;
+
+/** A config as lists show it. */
+export const ConfigSummary = v.object({
+  id: v.string(),
+  name: v.string(),
+  slug: v.string(),
+  organisation_id: v.string(),
+  workspace_id: v.string(),
+  is_default: ShownFlag,
+  status: v.picklist(["active", "archived"]),
+  owner_id: v.string(),
+  updated_by: v.nullable(v.string()),
+  created_at: IsoTime,
+  last_updated_at: IsoTime,
+  object: v.literal("config"),
+});
+export type ConfigSummary = v.InferOutput<typeof ConfigSummary>;
+
+/** A config with its content, secrets masked. */
+export const ConfigRecord = v.object({
+  ...ConfigSummary.entries,
+  /** JSON text. */
+  config: v.string(),
+  format: v.literal("json"),
+  type: v.literal("ORG_CONFIG"),
+  version_id: v.string(),
+});
+export type ConfigRecord = v.InferOutput<typeof ConfigRecord>;
+
+/** Response of `GET /configs`. */
+export const ConfigList = v.object({ ...listOf(ConfigSummary).entries, success: v.literal(true) });
+
+/** Response of `GET /configs/{slug}/versions`. */
+export const ConfigVersionList = listOf(
+  v.object({ ...ConfigRecord.entries, version_created_at: IsoTime, version_owner_id: v.string() }),
+);
+
+/** Response of `POST /configs`. */
+export const CreatedConfig = v.object({
+  id: v.string(),
+  version_id: v.string(),
+  slug: v.string(),
+  object: v.literal("config"),
+  success: v.literal(true),
+  data: v.object({ id: v.string(), version_id: v.string(), slug: v.string() }),
+});
+
+/** Response of `PUT /configs/{slug}`. */
+export const UpdatedConfig = v.object({ success: v.literal(true), data: v.object({ version_id: v.string() }) });

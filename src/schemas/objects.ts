@@ -37,3 +37,16 @@ export const Seed = v.pipe(
   v.minValue(-(2 ** 63)),
   v.maxValue(2 ** 63),
 );
+
+/** The response of a list: some records, and how many there are in all. */
+export const listOf = <Record extends v.GenericSchema>(record: Record) =>
+  v.object({ object: v.literal("list"), total: v.number(), data: v.array(record) });
+
+/** A time in responses: ISO 8601 in UTC. */
+export const IsoTime = v.string();
+
+/** A boolean that responses show as 0 or 1. */
+export const ShownFlag = v.picklist([0, 1]);
+
+/** The response of a change that has nothing to show. */
+export const NoContent = v.strictObject({});

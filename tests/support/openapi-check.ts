@@ -1,5 +1,5 @@
 import { type OutputUnit, type Schema, Validator } from "@cfworker/json-schema";
-import { parseJson } from "../../src/lib/json.ts";
+import { isObject, parseJson } from "../../src/lib/json.ts";
 
 /** The parts of an OpenAPI document that answers are checked against. */
 interface Document {
@@ -23,6 +23,18 @@ function toRoute([path, operations]: [string, Record<string, Operation>]): Route
   const names = path.match(/\{\w+\}/g) ?? [];
   const form = path.replace(/[.*+?^$()|[\]\\]/g, "\\$&").replace(/\{\w+\}/g, "[^/]+");
   return { form: new RegExp(`^${form}/?$`), parameters: names.length, operations };
+}
+
+/** A schema whose objects have no other members than it names, so that an answer with a member that it lacks is found. */
+function closed(schema: Schema): Schema {
+  const close = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(close);
+    if (!isObject(value)) return value;
+    const inner = Object.fromEntries(Object.entries(value).map(([name, one]) => [name, close(one)]));
+    const isOpen = !isObject(value.properties) || Object.hasOwn(value, "additionalProperties");
+    return isOpen ? inner : { ...inner, additionalProperties: false };
+  };
+  return close(schema) as Schema; // of the same form
 }
 
 /** Requires that a response matches the gateway's OpenAPI document. */
@@ -62,7 +74,7 @@ export function createAnswerCheck(readDocument: () => Promise<Document>): Answer
   const validatorOf = (schema: Schema): Validator => {
     const known = validators.get(schema);
     if (known) return known;
-    const made = new Validator({ ...schema, components: { schemas } } as Schema, "2020-12"); // where references lead
+    const made = new Validator({ ...closed(schema), components: { schemas } } as Schema, "2020-12"); // where references lead
     validators.set(schema, made);
     return made;
   };

@@ -26,8 +26,8 @@ export interface AdminCall<Body> {
 }
 
 /** What a changing call wants to be written, and its response. */
-export interface Outcome {
-  answer: unknown;
+export interface Outcome<Answer = unknown> {
+  answer: Answer;
   statements: readonly Statement[];
   /** The record the audit row names; its kind is the endpoint's. */
   recordId?: string;
@@ -39,7 +39,19 @@ export interface Outcome {
   undo?: Undo | undefined;
 }
 
-type EndpointDefinition = Omit<AdminEndpoint, "kind" | "handleAdmin" | "body" | "audit">;
+type EndpointDefinition = Omit<AdminEndpoint, "kind" | "handleAdmin" | "body" | "audit" | "response">;
+
+/** A schema of responses. Such schemas must not transform: what a handler returns is what is sent. */
+type AnswerSchema = v.GenericSchema;
+
+type Shown<Value> = Value extends readonly (infer Item)[]
+  ? readonly Shown<Item>[]
+  : Value extends object
+    ? { readonly [Name in keyof Value]: Shown<Value[Name]> }
+    : Value;
+
+/** What a handler returns where the response has this schema. */
+export type AnswerOf<Schema extends AnswerSchema> = Shown<v.InferOutput<Schema>>;
 
 /** A call as handlers see it. */
 export function toCall<Body>(body: Body, context: CallerContext): AdminCall<Body> {
@@ -56,9 +68,12 @@ export function toCall<Body>(body: Body, context: CallerContext): AdminCall<Body
   };
 }
 
-/** Declares an endpoint that reads; the result is sent as JSON. */
-export function defineRead(
-  definition: EndpointDefinition & { handle(call: AdminCall<undefined>): Promise<unknown> },
+/** Declares an endpoint that reads. What its handler returns has the type of the response's schema, and is sent as JSON. */
+export function defineRead<Answer extends AnswerSchema = AnswerSchema>(
+  definition: EndpointDefinition & {
+    response?: Answer;
+    handle(call: AdminCall<undefined>): Promise<AnswerOf<Answer>>;
+  },
 ): AdminEndpoint {
   const { handle, ...row } = definition;
   return {
@@ -70,14 +85,18 @@ export function defineRead(
 }
 
 /**
- * Declares an endpoint that changes something. The handler reads and decides; what it returns is written together with
+ * Declares an endpoint that changes something. Its answer has the type of the response's schema. The handler reads and decides; what it returns is written together with
  * the audit row, in one transaction. It may run more than once: when another node wrote meanwhile, it decides again.
  */
-export function defineWrite<Schema extends v.GenericSchema = v.GenericSchema<unknown, undefined>>(
+export function defineWrite<
+  Schema extends v.GenericSchema = v.GenericSchema<unknown, undefined>,
+  Answer extends AnswerSchema = AnswerSchema,
+>(
   definition: EndpointDefinition & {
     audit: NonNullable<AdminEndpoint["audit"]>;
     body?: Schema;
-    handle(call: AdminCall<v.InferOutput<Schema>>): Promise<Outcome>;
+    response?: Answer;
+    handle(call: AdminCall<v.InferOutput<Schema>>): Promise<Outcome<AnswerOf<Answer>>>;
   },
 ): AdminEndpoint {
   const { handle, ...row } = definition;

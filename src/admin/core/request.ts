@@ -197,6 +197,8 @@ export function toList<Item>(data: readonly Item[], total: number) {
 }
 
 /** A time as the API writes it; null stays null. */
+export function toIso(time: number): string;
+export function toIso(time: number | null | undefined): string | null;
 export function toIso(time: number | null | undefined): string | null {
   return time === null || time === undefined ? null : new Date(time).toISOString();
 }

@@ -14,8 +14,7 @@ export const configs = sqliteTable(
     slug: text("slug").notNull(),
     name: text("name").notNull(),
     isDefault: integer("is_default", { mode: "boolean" }).notNull().default(false),
-    /** `active` or `archived`. */
-    status: text("status").notNull(),
+    status: text("status", { enum: ["active", "archived"] }).notNull(),
     /** The current version. */
     versionId: text("version_id").notNull(),
     /** User or key that created it, and that changed it last. */
