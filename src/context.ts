@@ -73,6 +73,8 @@ export interface Limits {
   requestTimeoutMs: number;
   /** Idle time of a stream. */
   streamIdleTimeoutMs: number;
+  /** Time without data after which the client of a stream of events gets a comment or ping; 0 for never. */
+  streamKeepAliveMs: number;
   /** Duration of a stream. */
   streamTotalTimeoutMs: number;
   /** From DNS lookup to an open WebSocket of a realtime upstream. */

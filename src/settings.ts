@@ -79,6 +79,7 @@ function limits(environment: Environment): NonNullable<GatewayOptions["limits"]>
   const upload = integer(environment, "MAX_UPLOAD_SIZE_IN_MB", { min: 1, max: 102_400 });
   const request = integer(environment, "REQUEST_TIMEOUT", timer);
   const idle = integer(environment, "STREAM_IDLE_TIMEOUT_MS", timer);
+  const keepAlive = integer(environment, "STREAM_KEEP_ALIVE_MS", { ...timer, min: 0 });
   const total = integer(environment, "STREAM_TOTAL_TIMEOUT_MS", timer);
   const connect = integer(environment, "REALTIME_CONNECT_TIMEOUT_MS", timer);
   const quiet = integer(environment, "REALTIME_IDLE_TIMEOUT_MS", timer);
@@ -91,6 +92,7 @@ function limits(environment: Environment): NonNullable<GatewayOptions["limits"]>
     ...(upload !== undefined && { streamedBodyBytes: upload * megabyte }),
     ...(request !== undefined && { requestTimeoutMs: request }),
     ...(idle !== undefined && { streamIdleTimeoutMs: idle }),
+    ...(keepAlive !== undefined && { streamKeepAliveMs: keepAlive }),
     ...(total !== undefined && { streamTotalTimeoutMs: total }),
     ...(connect !== undefined && { realtimeConnectTimeoutMs: connect }),
     ...(quiet !== undefined && { realtimeIdleTimeoutMs: quiet }),

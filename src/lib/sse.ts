@@ -1,4 +1,5 @@
 import type { Budget } from "./budget.ts";
+import { parseJson } from "./json.ts";
 
 /** One server-sent event (WHATWG HTML, section 9.2.6). */
 export interface SseEvent {
@@ -192,6 +193,12 @@ export function readFirstEvent(text: string): SseEvent | undefined {
   return readEvents(text)[0];
 }
 
+/** Whether a string is one event whose data is JSON, or the end of a stream. */
+export function isWholeEvent(text: string): boolean {
+  const data = readFirstEvent(text)?.data;
+  return data !== undefined && (data === "[DONE]" || parseJson(data) !== undefined);
+}
+
 const decoder = new TextDecoder();
 
 const colon = 0x3a;
@@ -234,6 +241,3 @@ export function encodeEvent(payload: unknown, event?: string): string {
 
 /** Ends a chat or completions stream that completed. */
 export const doneEvent = "data: [DONE]\n\n";
-
-/** A comment that keeps connections open while the upstream is idle. */
-export const keepAliveComment = ": keep-alive\n\n";

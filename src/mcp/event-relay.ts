@@ -3,8 +3,9 @@ import { type GatewayError, RpcError, toErrorBody } from "../errors.ts";
 import type { Budget } from "../lib/budget.ts";
 import type { ExactValue } from "../lib/exact-numbers.ts";
 import { isObject } from "../lib/json.ts";
+import { KeepAlive } from "../lib/keep-alive.ts";
 import type { Ending } from "../lib/reply.ts";
-import { EventBlocks, eventsWithin, keepAliveComment } from "../lib/sse.ts";
+import { EventBlocks, eventsWithin } from "../lib/sse.ts";
 import { BodyPieces } from "../logs/body.ts";
 import { isAnswerTo, readAnswerMessage, resultLimit, toJudgedAnswer } from "./answer.ts";
 import { mayPass } from "./capabilities.ts";
@@ -18,8 +19,6 @@ import { withClientSubscription } from "./request-ids.ts";
 import { readStreamEvents, type StreamEvent, writeStreamEvent } from "./sse-fields.ts";
 import { describeFailure, upstreamError } from "./upstream.ts";
 
-/** Silence towards the client after which a comment keeps its connection open. */
-const keepAliveAfterMs = 15_000;
 /** A client that reads nothing for this long is disconnected. */
 const clientStallMs = 60_000;
 /** Most times a stream is taken up again, and the wait before it. */
@@ -71,7 +70,7 @@ class McpStream implements RunningStream {
   #retryMs = defaultRetryMs;
   #resumes = 0;
   #lastReadAt: number;
-  #lastSentAt: number;
+  readonly #keepAlive: KeepAlive;
   #lastAskedAt: number;
   #isAsking = false;
   #isOver = false;
@@ -86,7 +85,7 @@ class McpStream implements RunningStream {
     this.#budget = createMessageBudget(options.call, options.rules.isQuiet);
     const now = this.#now();
     this.#lastReadAt = now;
-    this.#lastSentAt = now;
+    this.#keepAlive = new KeepAlive(options.call.context.services.limits.streamKeepAliveMs, now);
     this.#lastAskedAt = now;
     const isListening = options.call.message.method === "subscriptions/listen";
     this.#watch = isListening ? new ListeningWatch(options.call, () => this.#endListening("shutdown")) : undefined;
@@ -113,9 +112,9 @@ class McpStream implements RunningStream {
       this.#leave();
       this.#controller?.error(new Error("the client reads nothing"));
     } else if (this.#isSilent(now)) this.#options.deadline.end("idle");
-    else if (this.#isAsking && now - this.#lastSentAt > keepAliveAfterMs) {
-      this.#controller?.enqueue(encoder.encode(keepAliveComment));
-      this.#lastSentAt = now;
+    else if (this.#isAsking) {
+      const bytes = this.#keepAlive.take(now);
+      if (bytes) this.#controller?.enqueue(bytes);
     }
   }
 
@@ -139,7 +138,7 @@ class McpStream implements RunningStream {
     const bytes = encoder.encode(text);
     this.#sent.add(bytes);
     this.#controller?.enqueue(bytes);
-    this.#lastSentAt = this.#now();
+    this.#keepAlive.note(bytes, this.#now());
   }
 
   /** Ends a stream on which a client listens as its server would: the client listens again. */

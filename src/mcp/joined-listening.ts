@@ -3,8 +3,9 @@ import type { RunningStream } from "../context.ts";
 import type { McpMember } from "../control/mcp/mcp-server.ts";
 import { createStreamBudget } from "../lib/budget.ts";
 import { isObject, parseJson } from "../lib/json.ts";
+import { KeepAlive } from "../lib/keep-alive.ts";
 import type { Ending, Reply } from "../lib/reply.ts";
-import { EventBlocks, eventsWithin, keepAliveComment, readEvents } from "../lib/sse.ts";
+import { EventBlocks, eventsWithin, readEvents } from "../lib/sse.ts";
 import { BodyPieces } from "../logs/body.ts";
 import { findJoinedUri, openMembers, toJoinedUri } from "./aggregate.ts";
 import { isEventStream } from "./answer.ts";
@@ -23,7 +24,6 @@ const acknowledgeMs = 3_000;
 /** Waits before a member whose stream ended is asked again. */
 const firstRetryMs = 1_000;
 const maxRetryMs = 60_000;
-const keepAliveAfterMs = 15_000;
 
 /** Lists whose changes are reported. */
 const listMembers = ["toolsListChanged", "promptsListChanged", "resourcesListChanged"] as const;
@@ -66,7 +66,7 @@ class JoinedListening implements RunningStream {
   readonly #over = Promise.withResolvers<Ending>();
   readonly body: ReadableStream<Uint8Array>;
   readonly #watch: ListeningWatch;
-  #lastSentAt: number;
+  readonly #keepAlive: KeepAlive;
 
   constructor(call: McpCall) {
     this.#call = call;
@@ -74,7 +74,8 @@ class JoinedListening implements RunningStream {
     const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
     this.body = readable;
     this.#writer = writable.getWriter();
-    this.#lastSentAt = call.context.services.clock.monotonic();
+    const { clock, limits } = call.context.services;
+    this.#keepAlive = new KeepAlive(limits.streamKeepAliveMs, clock.monotonic());
     // for those who listen, leaving is how listening ends
     this.#writer.closed.catch(() => this.#finish());
     call.context.request.signal.addEventListener("abort", () => this.#finish(), { once: true });
@@ -86,9 +87,8 @@ class JoinedListening implements RunningStream {
 
   tick(now: number): void {
     this.#watch.tick(now);
-    if (now - this.#lastSentAt <= keepAliveAfterMs) return;
-    this.#lastSentAt = now;
-    this.#writer.write(encoder.encode(keepAliveComment)).catch(() => {});
+    const bytes = this.#keepAlive.take(now);
+    if (bytes) this.#writer.write(bytes).catch(() => {});
   }
 
   /** Ends it as a server would: the client listens again. */
@@ -113,7 +113,7 @@ class JoinedListening implements RunningStream {
     const plain = { event: undefined, id: undefined, retry: undefined };
     const bytes = encoder.encode(writeStreamEvent({ ...plain, data: JSON.stringify(value) }));
     this.#sent.add(bytes);
-    this.#lastSentAt = this.#call.context.services.clock.monotonic();
+    this.#keepAlive.note(bytes, this.#call.context.services.clock.monotonic());
     this.#writer.write(bytes).catch(() => {});
   }
 

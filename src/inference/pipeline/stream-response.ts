@@ -14,11 +14,10 @@ import { noteOriginalEvents } from "../call/log-phases.ts";
 import { unifiedHeaders } from "../call/provider-response.ts";
 import { uncountedOf } from "../call/uncounted-of.ts";
 import type { TargetGuard } from "../guard/target-guard.ts";
-import { relayEvents, type StreamEnd } from "../stream/event-relay.ts";
+import { type RelayOptions, relayEvents, type StreamEnd } from "../stream/event-relay.ts";
 import { checkEvent } from "../stream/first-event.ts";
 import type { StreamCapture } from "../stream/stream-capture.ts";
 import { createCutter } from "../stream/stream-framing.ts";
-import type { StreamHooks } from "../stream/stream-hooks.ts";
 import type { StreamObserver } from "../stream/stream-observer.ts";
 
 /** Largest stream that is held back for its guardrails, in bytes. */
@@ -48,23 +47,28 @@ function headersOf(upstream: Response, { destination }: StreamedCall, context: C
   return headers;
 }
 
-/** The client's stream from the upstream's. */
-function relay(
+/** The client's stream from the upstream's. @throws {GatewayError} If the upstream's says nothing. */
+async function relay(
   upstream: Response,
-  call: StreamedCall & { observer: StreamObserver; hooks?: StreamHooks | undefined; onEnd(end: StreamEnd): void },
+  call: StreamedCall & Pick<RelayOptions, "observer" | "hooks" | "keepAlive" | "onEnd">,
   context: CallerContext,
 ): Promise<ReadableStream<Uint8Array>> {
-  const { attempt, operation, settings, observer, hooks, onEnd } = call;
+  const { attempt, operation, settings, observer, hooks, keepAlive, onEnd } = call;
   const { framing, media } = operation;
-  return relayEvents({
+  const relayed = relayEvents({
     upstream,
     attempt,
     observer,
     context,
     hooks,
+    keepAlive,
     onEnd,
     blocks: media.maxEventBytes === undefined ? createCutter(framing) : new EventBlocks(media.maxEventBytes),
     idleMs: settings?.streamIdleTimeoutMs ?? context.services.limits.streamIdleTimeoutMs,
+  });
+  return relayed.catch((error: unknown) => {
+    noteUnanswered(observer, call, context);
+    throw error;
   });
 }
 
@@ -79,6 +83,18 @@ function createObserver({ operation, capture }: StreamedCall, context: CallerCon
 /** Token counts of a stream with what is counted besides, and its service tier. */
 function countsOf(usage: LoggedUsage | null, observer: StreamObserver, operation: ServedOperation): LoggedUsage | null {
   return withTier(withUnits(usage, operation.furtherCountsOf(observer.answer?.())), observer.tier?.());
+}
+
+/** Records what a stream cost that reported counts and did not say anything. */
+function noteUnanswered(observer: StreamObserver, { operation }: StreamedCall, context: CallerContext): void {
+  const { log } = context;
+  const usage = observer.usage();
+  if (usage === undefined || log.uncounted.length > 0) return;
+  log.usage = countsOf(toLoggedUsage(usage), observer, operation);
+  log.charge = operation.chargeOf(usage);
+  log.answeredModel = observer.model?.() ?? null;
+  noteDiscarded(context);
+  Object.assign(log, { usage: null, charge: null, answeredModel: null });
 }
 
 /** Records what a stream reported, once it is over. What its provider reported a failure of is not estimated. */
@@ -122,7 +138,8 @@ export async function answerStream(upstream: Response, call: StreamedCall, conte
       },
     });
   };
-  const body = await relay(upstream, { ...call, observer, hooks, onEnd }, context);
+  const keepAlive = log.operation === "messages" ? "ping" : "comment";
+  const body = await relay(upstream, { ...call, observer, hooks, keepAlive, onEnd }, context);
   return { status: hooks?.status ?? upstream.status, headers, body, finished };
 }
 
@@ -140,7 +157,7 @@ export async function answerHeld(upstream: Response, call: StreamedCall, context
     endCall(call.attempt, context);
     noteEnd(end, observer, call, context);
   };
-  const body = await relay(upstream, { ...call, observer, onEnd }, context);
+  const body = await relay(upstream, { ...call, observer, keepAlive: undefined, onEnd }, context);
   // the DOM types want bytes that are not shared between threads; these are not
   const held = new Response(body as BodyInit);
   const read = readBytes(held, heldBounds).catch((cause: unknown) => {

@@ -3,8 +3,9 @@ import { toGatewayError } from "../../errors.ts";
 import { createStreamBudget } from "../../lib/budget.ts";
 import { type ExactValue, parseExact } from "../../lib/exact-numbers.ts";
 import { isObject, parseJson, stringOf } from "../../lib/json.ts";
+import { KeepAlive } from "../../lib/keep-alive.ts";
 import type { Ending, Reply } from "../../lib/reply.ts";
-import { EventBlocks, eventsWithin, keepAliveComment, readEvents } from "../../lib/sse.ts";
+import { EventBlocks, eventsWithin, readEvents } from "../../lib/sse.ts";
 import { BodyPieces } from "../../logs/body.ts";
 import { operationFacts } from "../facts/operation-facts.ts";
 import { replay } from "../stream/replay.ts";
@@ -13,9 +14,6 @@ import { askModel } from "./server-tools.ts";
 import { type LiveRound, type RoundForm, Rounds } from "./tool-rounds.ts";
 
 type Item = Readonly<Record<string, unknown>>;
-
-/** Silence after which a comment keeps the connection open: tools may take their time. */
-const keepAliveAfterMs = 15_000;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -30,7 +28,7 @@ class RoundStream implements RunningStream {
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
   readonly body: ReadableStream<Uint8Array>;
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  #lastSentAt: number;
+  readonly #keepAlive: KeepAlive;
   #number = 0;
   #hasLeft = false;
   #isStopped = false;
@@ -43,13 +41,14 @@ class RoundStream implements RunningStream {
     this.body = readable;
     this.#writer = writable.getWriter();
     this.#writer.closed.catch(() => this.#leave());
-    this.#lastSentAt = context.services.clock.monotonic();
+    const { clock, limits } = context.services;
+    const name = form.operation === "messages" ? "ping" : "comment";
+    this.#keepAlive = new KeepAlive(limits.streamKeepAliveMs, clock.monotonic(), name);
   }
 
   tick(now: number): void {
-    if (now - this.#lastSentAt <= keepAliveAfterMs) return;
-    this.#lastSentAt = now;
-    this.#writer.write(encoder.encode(keepAliveComment)).catch(() => {});
+    const bytes = this.#keepAlive.take(now);
+    if (bytes) this.#writer.write(bytes).catch(() => {});
   }
 
   end(): void {
@@ -71,7 +70,7 @@ class RoundStream implements RunningStream {
       const name = typeof event.type === "string" ? `event: ${event.type}\n` : "";
       const bytes = encoder.encode(`${name}data: ${write(shown)}\n\n`);
       this.#sent.add(bytes);
-      this.#lastSentAt = this.#context.services.clock.monotonic();
+      this.#keepAlive.note(bytes, this.#context.services.clock.monotonic());
       await this.#writer.write(bytes);
     }
   }

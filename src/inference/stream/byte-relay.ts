@@ -1,6 +1,7 @@
 import type { CallerContext, RunningStream, Services } from "../../context.ts";
 import { isJsonType } from "../../endpoint.ts";
 import { toGatewayError } from "../../errors.ts";
+import { KeepAlive } from "../../lib/keep-alive.ts";
 import type { Ending, Reply } from "../../lib/reply.ts";
 import { BodyPieces } from "../../logs/body.ts";
 import { AbortReason } from "../../providers/core/call.ts";
@@ -10,6 +11,13 @@ import { type Attempt, endCall, toAttemptError } from "../call/attempt.ts";
 export function isText(type: string | null | undefined, coding: string | null | undefined): boolean {
   if (!type || (coding && coding !== "identity")) return false;
   return isJsonType(type) || /^text\//i.test(type);
+}
+
+/** Whether something can be sent between the bytes of a response: events of a text whose length is not announced. */
+function takesKeepAlive(headers: Readonly<Record<string, string>>): boolean {
+  const coding = headers["content-encoding"] ?? "identity";
+  const isOpen = headers["content-length"] === undefined && coding === "identity";
+  return isOpen && /^text\/event-stream(?:;|$)/i.test(headers["content-type"] ?? "");
 }
 
 /** How a forwarded response ended. */
@@ -29,6 +37,8 @@ function relayBytes(
     services: Pick<Services, "clock" | "limits" | "streams">;
     logsText: boolean;
     observe: ForwardFacts["observe"];
+    /** Whether comments may be sent between its events. */
+    takesKeepAlive: boolean;
     onEnd(end: ForwardEnd): void;
   },
 ): ReadableStream<Uint8Array> {
@@ -37,11 +47,16 @@ function relayBytes(
   const reader = body.getReader();
   const startedAt = clock.monotonic();
   let lastByteAt = startedAt;
+  let sendWhileAsked: ((bytes: Uint8Array) => void) | undefined;
+  const keepAlive = new KeepAlive(options.takesKeepAlive ? limits.streamKeepAliveMs : 0, startedAt);
   const text = logsText ? new BodyPieces() : null;
   const flow: RunningStream = {
     tick(now) {
       if (now - lastByteAt > limits.streamIdleTimeoutMs || now - startedAt > limits.streamTotalTimeoutMs) {
         attempt.abort(new AbortReason("idle", "Cannot finish the response: it was idle or took too long"));
+      } else if (sendWhileAsked) {
+        const bytes = keepAlive.take(now);
+        if (bytes) sendWhileAsked(bytes);
       }
     },
     end: () => attempt.abort(new AbortReason("shutdown", "Cannot finish the response: the gateway is stopping")),
@@ -68,7 +83,9 @@ function relayBytes(
       },
       async pull(controller) {
         try {
+          sendWhileAsked = (bytes) => controller.enqueue(bytes);
           const { done, value } = await reader.read();
+          sendWhileAsked = undefined;
           if (!streams.has(flow)) return;
           lastByteAt = clock.monotonic();
           if (done) {
@@ -77,6 +94,7 @@ function relayBytes(
             await Promise.resolve();
             return controller.close();
           }
+          keepAlive.note(value, lastByteAt);
           text?.add(value);
           observe?.(value);
           controller.enqueue(value);
@@ -118,6 +136,7 @@ export function forwardBody(
     services: context.services,
     logsText,
     observe,
+    takesKeepAlive: takesKeepAlive(headers),
     onEnd({ failure, left, text }) {
       endCall(attempt, context);
       const error = failure === undefined ? undefined : toAttemptError(failure, attempt, provider);

@@ -3,6 +3,7 @@ import { toErrorEvent } from "../../dialects/gemini/events.ts";
 import { isObject, parseJson, stringOf } from "../../lib/json.ts";
 import { encodeEvent, readEvents } from "../../lib/sse.ts";
 import { Grounding } from "../../schemas/grounding.ts";
+import { contentSays, dataSays } from "./says.ts";
 import { type StreamObserver, toStreamError } from "./stream-observer.ts";
 
 const encoder = new TextEncoder();
@@ -28,11 +29,13 @@ export function createContentObserver(): StreamObserver {
   let state: "open" | "complete" | "failed" = "open";
   // every event has counts: only the last ones are read
   let counted: string | undefined;
+  let hasSpoken = false;
   const grounding = new Grounding();
   return {
     observe(block) {
       if (state === "failed") return undefined;
       for (const { data } of readEvents(decoder.decode(block))) {
+        hasSpoken ||= dataSays(data, contentSays);
         if (usageForm.test(data)) counted = data;
         const event = endForm.test(data) || groundingForm.test(data) ? parseJson(data) : undefined;
         if (!isObject(event)) continue;
@@ -43,6 +46,7 @@ export function createContentObserver(): StreamObserver {
       return block;
     },
     state: () => state,
+    hasSpoken: () => hasSpoken,
     isOver: () => state === "failed",
     ending: () => undefined,
     failure: (body, status) => encoder.encode(encodeEvent(toErrorEvent(toStreamError(body, status)))),

@@ -5,6 +5,7 @@ import { readFailure, statusOfErrorBody } from "../../providers/core/failures.ts
 import type { StreamMapper, UpstreamEvent } from "../../providers/core/types.ts";
 import { CallIndexes } from "../../providers/shared/call-indexes.ts";
 import { BlockWriter } from "./block-writer.ts";
+import { chunkSays } from "./says.ts";
 import { type StreamObserver, toStreamError } from "./stream-observer.ts";
 
 const encoder = new TextEncoder();
@@ -64,6 +65,7 @@ interface DialectObserverOptions {
 /** Observer of streams that reach the client in another dialect than the upstream's. */
 export function createDialectObserver({ mapper, events, encode, provider }: DialectObserverOptions): StreamObserver {
   let last: object = {};
+  let hasSpoken = false;
   const write = (made: readonly DialectEvent[]): string => {
     let text = "";
     for (const event of made) text += encode(event);
@@ -74,11 +76,13 @@ export function createDialectObserver({ mapper, events, encode, provider }: Dial
     provider,
     write(chunks) {
       last = chunks.at(-1) ?? last;
+      hasSpoken ||= chunks.some((chunk) => chunkSays({ ...chunk }));
       return chunks.map((chunk) => write(events.push(chunk))).join("");
     },
   });
   return {
     observe: (block) => writer.write(block),
+    hasSpoken: () => hasSpoken,
     state: () => (writer.isComplete ? "complete" : "open"),
     isOver() {
       writer.requireRight();

@@ -2,19 +2,18 @@ import type { CallerContext, RunningStream } from "../../context.ts";
 import { type GatewayError, GuardrailDeniedError, toErrorBody, toGatewayError, UpstreamError } from "../../errors.ts";
 import { DamagedMessageError } from "../../lib/aws-events.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
+import { KeepAlive, type KeepAliveForm } from "../../lib/keep-alive.ts";
 import { Pace } from "../../lib/pace.ts";
-import { EventBlocks, type EventCutter, EventTooLongError, keepAliveComment, readFirstEvent } from "../../lib/sse.ts";
+import { EventBlocks, type EventCutter, EventTooLongError } from "../../lib/sse.ts";
 import { BodyPieces } from "../../logs/body.ts";
 import { AbortReason } from "../../providers/core/call.ts";
 import { type Attempt, endOfTime, toAttemptError } from "../call/attempt.ts";
 import { withoutManagedSecrets } from "../target/managed-secrets.ts";
 import { toDenialEvents } from "./denial-events.ts";
-import { readFirstBlock } from "./first-event.ts";
+import { completeRest, type Read, StreamOpening, unansweredError } from "./opening.ts";
 import { type StreamHooks, startOfLastEvent } from "./stream-hooks.ts";
 import type { StreamObserver } from "./stream-observer.ts";
 
-/** Idle time towards the client after which a comment keeps its connection open. */
-const keepAliveAfterMs = 15_000;
 /** A client that reads nothing for this long is disconnected. */
 const clientStallMs = 60_000;
 
@@ -41,12 +40,6 @@ function holdsData(block: Uint8Array): boolean {
   return text.startsWith("data:") || text.includes("\ndata:") || text.includes("\rdata:");
 }
 
-/** Whether a string is one event whose data is JSON, or the end of a stream. */
-function isWholeEvent(text: string): boolean {
-  const data = readFirstEvent(text)?.data;
-  return data !== undefined && (data === "[DONE]" || parseJson(data) !== undefined);
-}
-
 /** Bytes of whole events, the last event split off. */
 function cutLastEvent(pieces: readonly Uint8Array[]): { before: Uint8Array[]; last: Uint8Array } | undefined {
   const text = pieces.map((piece) => decoder.decode(piece)).join("");
@@ -70,7 +63,7 @@ export interface StreamEnd {
 }
 
 /** A stream to a client. */
-interface RelayOptions {
+export interface RelayOptions {
   upstream: Response;
   attempt: Attempt;
   observer: StreamObserver;
@@ -80,6 +73,8 @@ interface RelayOptions {
   idleMs: number;
   /** Splits the upstream's bytes into whole events; by default server-sent ones. */
   blocks?: EventCutter;
+  /** What keeps the client's connection open; undefined where nobody waits for bytes. */
+  keepAlive: KeepAliveForm | undefined;
   /** Guardrails that check what is sent and add their results. */
   hooks?: StreamHooks | undefined;
   /** Called once. */
@@ -92,6 +87,9 @@ class EventRelay implements RunningStream {
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #blocks: EventCutter;
   readonly #startedAt: number;
+  readonly #opening: StreamOpening;
+  readonly #keepAlive: KeepAlive;
+  /** What was made of the events that the stream begins with. */
   #first: Uint8Array | undefined;
   /** What was sent, cut at the log's limit. */
   readonly #sent = new BodyPieces();
@@ -99,7 +97,6 @@ class EventRelay implements RunningStream {
   readonly #pace = new Pace();
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #lastReadAt: number;
-  #lastSentAt: number;
   #lastAskedAt: number;
   #asking = false;
   #isReading = false;
@@ -112,26 +109,39 @@ class EventRelay implements RunningStream {
     this.#options = options;
     this.#blocks = options.blocks ?? new EventBlocks();
     this.#reader = body.getReader();
-    const now = options.context.services.clock.monotonic();
+    const { upstream, context, observer, keepAlive } = options;
+    const now = context.services.clock.monotonic();
+    const { streamKeepAliveMs } = context.services.limits;
     this.#startedAt = now;
     this.#lastReadAt = now;
-    this.#lastSentAt = now;
     this.#lastAskedAt = now;
+    this.#keepAlive = new KeepAlive(keepAlive ? streamKeepAliveMs : 0, now, keepAlive);
+    const onFirst = () => this.#begin();
+    const parts = { upstream, context, observer, onFirst, reader: this.#reader, blocks: this.#blocks };
+    this.#opening = new StreamOpening(parts);
   }
 
-  /** Waits for the first event; its error is the error of the call. */
+  /** The first event has come. */
+  #begin(): void {
+    const { attempt, context } = this.#options;
+    const { clock, streams } = context.services;
+    this.#lastReadAt = clock.monotonic();
+    attempt.stopTimer();
+    if (attempt.call) attempt.call.firstByteAt = this.#lastReadAt;
+    streams.add(this);
+  }
+
+  /** Waits until the stream says something; its error until then is the error of the call. */
   async start(): Promise<ReadableStream<Uint8Array>> {
     const { attempt, context } = this.#options;
-    const { services } = context;
     try {
-      this.#first = await readFirstBlock(this.#reader, this.#blocks, this.#options);
+      this.#first = await this.#opening.read();
     } catch (error) {
+      context.services.streams.delete(this);
       this.#reader.cancel().catch(() => {});
       throw this.#describe(error);
     }
-    attempt.stopTimer();
-    if (attempt.call) attempt.call.firstByteAt = services.clock.monotonic();
-    services.streams.add(this);
+    this.#lastAskedAt = context.services.clock.monotonic();
     const body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
@@ -154,6 +164,7 @@ class EventRelay implements RunningStream {
   readonly #leaveOnAbort = () => this.#leave();
 
   tick(now: number): void {
+    this.#opening.tick(now);
     if (this.#isReading && now - this.#lastReadAt >= quietMs) this.#sendQuiet();
     const { limits } = this.#options.context.services;
     const { attempt } = this.#options;
@@ -164,9 +175,9 @@ class EventRelay implements RunningStream {
       attempt.abort(new AbortReason("idle", "Cannot finish the stream: the upstream stopped sending"));
     } else if (now - this.#startedAt > limits.streamTotalTimeoutMs) {
       attempt.abort(new AbortReason("idle", "Cannot finish the stream: it took too long"));
-    } else if (this.#asking && !this.#hasLeft && now - this.#lastSentAt > keepAliveAfterMs) {
-      this.#controller?.enqueue(encoder.encode(keepAliveComment));
-      this.#lastSentAt = now;
+    } else if (this.#asking && !this.#hasLeft) {
+      const bytes = this.#keepAlive.take(now);
+      if (bytes) this.#controller?.enqueue(bytes);
     }
   }
 
@@ -191,7 +202,7 @@ class EventRelay implements RunningStream {
     this.#sent.add(bytes);
     this.#sentBytes += bytes.length;
     if (!this.#hasLeft) this.#controller?.enqueue(bytes);
-    this.#lastSentAt = this.#options.context.services.clock.monotonic();
+    this.#keepAlive.note(bytes, this.#options.context.services.clock.monotonic());
   }
 
   /** Sends the next bytes, or the end. */
@@ -212,31 +223,35 @@ class EventRelay implements RunningStream {
 
   /** Reads once; true when something was sent or the stream is over. */
   async #step(): Promise<boolean> {
-    let block = this.#first;
+    const first = this.#first;
     this.#first = undefined;
-    if (block === undefined) {
-      this.#isReading = true;
-      const { done, value } = await this.#reader.read();
-      this.#isReading = false;
-      if (this.#ended) return true;
-      if (done) {
-        await this.#finish();
-        return true;
-      }
-      const turn = this.#pace.note(value.length);
-      if (turn) await turn;
-      if (this.#ended) return true;
-      block = this.#blocks.push(value);
-      if (block === undefined) return false;
-      if (holdsData(block)) this.#lastReadAt = this.#options.context.services.clock.monotonic();
+    if (first !== undefined) return this.#passMade(first);
+    this.#isReading = true;
+    const { done, value } = await this.#read();
+    this.#isReading = false;
+    if (this.#ended) return true;
+    if (done) {
+      await this.#finish();
+      return true;
     }
-    return this.#pass(block);
+    const turn = this.#pace.note(value.length);
+    if (turn) await turn;
+    if (this.#ended) return true;
+    const block = this.#blocks.push(value);
+    if (block === undefined) return false;
+    if (holdsData(block)) this.#lastReadAt = this.#options.context.services.clock.monotonic();
+    return this.#passMade(this.#options.observer.observe(block));
   }
 
-  /** Sends what the observer returns for a block; true when something was sent or the stream is over. */
-  #pass(block: Uint8Array): boolean | Promise<boolean> {
-    const { observer, hooks } = this.#options;
-    const made = observer.observe(block);
+  #read(): Promise<Read> {
+    const { pending } = this.#opening;
+    this.#opening.pending = undefined;
+    return pending ?? this.#reader.read();
+  }
+
+  /** Sends what the observer returned for a block; true when something was sent or the stream is over. */
+  #passMade(made: Uint8Array | undefined): boolean | Promise<boolean> {
+    const { hooks } = this.#options;
     if (!hooks?.holds || made === undefined) return this.#forward(made);
     const released = hooks.release(made);
     return released instanceof Promise ? released.then((sent) => this.#forward(sent)) : this.#forward(released);
@@ -246,12 +261,20 @@ class EventRelay implements RunningStream {
   #forward(seen: Uint8Array | undefined): boolean | Promise<boolean> {
     if (this.#ended) return true;
     const { observer, hooks } = this.#options;
+    this.#requireAnswer();
     if (hooks && seen !== undefined) hooks.see(seen);
     const output = hooks && seen !== undefined ? hooks.withPrologue(seen) : seen;
     if (hooks && this.#isOver(output)) return this.#concludeHooked(hooks, output);
     if (output !== undefined) this.#send(output);
     if (observer.isOver()) this.#conclude();
     return output !== undefined || this.#ended;
+  }
+
+  /** @throws {UpstreamError} For a stream that ends and said nothing, though it was begun because that took long. */
+  #requireAnswer(): void {
+    const { observer, context } = this.#options;
+    if (observer.hasSpoken() || observer.state() === "failed" || !observer.isOver()) return;
+    throw unansweredError(context.log.provider ?? "provider");
   }
 
   /** Whether the response is complete; where it breaks, what came before that is sent. */
@@ -267,13 +290,12 @@ class EventRelay implements RunningStream {
   /** The upstream closed its side. */
   async #finish(): Promise<void> {
     const { observer, context } = this.#options;
-    const rest = this.#blocks.takeRest();
-    // an event that only lacks its blank line is complete; one that was cut is not sent
-    const text = rest === undefined ? "" : `${decoder.decode(rest).replace(/[\r\n]+$/, "")}\n\n`;
-    if (isWholeEvent(text)) await this.#pass(encoder.encode(text));
+    const rest = completeRest(this.#blocks);
+    if (rest) await this.#passMade(observer.observe(rest));
     if (this.#ended) return;
+    const provider = context.log.provider ?? "provider";
+    if (!observer.hasSpoken() && observer.state() !== "failed") throw unansweredError(provider);
     if (observer.state() === "open") {
-      const provider = context.log.provider ?? "provider";
       const message = `Cannot finish the stream: ${provider} closed it before its end`;
       this.#fail(new UpstreamError(502, message, { provider, code: "upstream_incomplete_stream" }));
       return;

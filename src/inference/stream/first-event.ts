@@ -8,7 +8,7 @@ import { toProviderError } from "../call/provider-response.ts";
 import { typedFailureOf } from "./typed-streams.ts";
 
 /** A stream whose events are inspected. */
-interface CheckedStream {
+export interface CheckedStream {
   upstream: Response;
   context: CallerContext;
 }

@@ -2,6 +2,7 @@ import { stringOf } from "../../lib/json.ts";
 import { doneEvent, encodeEvent } from "../../lib/sse.ts";
 import type { StreamMapper } from "../../providers/core/types.ts";
 import { BlockWriter } from "./block-writer.ts";
+import { chunkSays } from "./says.ts";
 import type { StreamObserver } from "./stream-observer.ts";
 
 const encoder = new TextEncoder();
@@ -28,6 +29,7 @@ function sharedMembers(chunk: object): object {
 export function createMappedObserver({ mapper, provider, includeUsage }: MappedObserverOptions): StreamObserver {
   const ending = `,"provider":${JSON.stringify(provider)}}\n\n`;
   let last: object = {};
+  let hasSpoken = false;
 
   // copying every chunk to add one field would cost more than its text
   const encodeChunk = (chunk: object): string =>
@@ -39,6 +41,7 @@ export function createMappedObserver({ mapper, provider, includeUsage }: MappedO
     provider,
     write(chunks) {
       last = chunks.at(-1) ?? last;
+      hasSpoken ||= chunks.some((chunk) => chunkSays({ ...chunk }));
       let text = "";
       for (const chunk of chunks) text += encodeChunk(chunk);
       return text;
@@ -46,6 +49,7 @@ export function createMappedObserver({ mapper, provider, includeUsage }: MappedO
   });
   return {
     observe: (block) => writer.write(block),
+    hasSpoken: () => hasSpoken,
     state: () => (writer.isComplete ? "complete" : "open"),
     isOver() {
       writer.requireRight();

@@ -3,6 +3,7 @@ import { isObject, parseJson, stringOf } from "../../lib/json.ts";
 import { doneEvent, encodeEvent, readEvents } from "../../lib/sse.ts";
 import type { ChunkCorrector } from "../../providers/core/types.ts";
 import { KnownEvent } from "./known-event.ts";
+import { chunkSays, dataSays } from "./says.ts";
 import { scanEvents, toByteText } from "./sse-scan.ts";
 
 /** Observes a stream of events that reaches the client in the upstream's own shape. */
@@ -11,6 +12,8 @@ export interface StreamObserver {
   observe(block: Uint8Array): Uint8Array | undefined;
   /** `complete`: the response is complete. `failed`: the upstream reported a failure to the client itself. */
   state(): "open" | "complete" | "failed";
+  /** Whether an event said something: others name the response, count tokens, or keep the connection open. */
+  hasSpoken(): boolean;
   /** Whether the event that ends a stream, or a failure, has come: nothing after it is sent. */
   isOver(): boolean;
   /** What the client still needs after a normal end. */
@@ -166,6 +169,7 @@ const encodeData = (data: string): string => `data: ${data.replaceAll("\n", "\nd
 export function createCompletionObserver(options: CompletionObserverOptions): StreamObserver {
   const { corrector } = options;
   const events = new CompletionEvents(options);
+  let hasSpoken = false;
   const known = new KnownEvent();
 
   /** Index of the first event that has to be read; undefined when all are forwarded as they came. */
@@ -199,6 +203,7 @@ export function createCompletionObserver(options: CompletionObserverOptions): St
 
   return {
     observe(block) {
+      hasSpoken ||= readEvents(decoder.decode(block)).some(({ data }) => dataSays(data, chunkSays));
       const start = findFirstRead(block);
       if (start === undefined) return block;
       // what is read may change what the corrector looks for
@@ -210,6 +215,7 @@ export function createCompletionObserver(options: CompletionObserverOptions): St
       if (events.failure !== undefined && output === undefined) throw events.failure;
       return output;
     },
+    hasSpoken: () => hasSpoken,
     state: () => (events.failed ? "failed" : events.done || events.finished ? "complete" : "open"),
     isOver() {
       // what came before the failure was sent by now

@@ -3,6 +3,7 @@ import { isObject, parseJson } from "../../lib/json.ts";
 import { encodeEvent, readEvents } from "../../lib/sse.ts";
 import type { StreamMapper } from "../../providers/core/types.ts";
 import { toStreamFailure } from "./block-writer.ts";
+import { dataSays } from "./says.ts";
 import { type StreamObserver, toStreamError } from "./stream-observer.ts";
 
 type Members = Record<string, unknown>;
@@ -27,6 +28,8 @@ export interface TypedStream {
   readonly failures: ReadonlySet<string>;
   /** Failures that the event which ends the stream may follow. */
   readonly warnings?: ReadonlySet<string>;
+  /** Whether an event says something. Default: each does. */
+  says?(event: Members): boolean;
   /** A string in every event that `last`, `failures` or `usageOf` reads: blocks without it are not parsed. */
   readonly mark: RegExp;
   /** Usage an event reports. */
@@ -57,6 +60,7 @@ class TypedState {
   ended: "complete" | "failed" | undefined;
   #isOver = false;
   begun: Members | undefined;
+  hasSpoken: boolean;
   /** Whole events that were sent last. */
   last: Uint8Array | undefined;
 
@@ -67,6 +71,13 @@ class TypedState {
 
   constructor(stream: TypedStream) {
     this.#stream = stream;
+    this.hasSpoken = stream.says === undefined;
+  }
+
+  /** Looks for what a block of events says, until something was said. */
+  hear(text: string): void {
+    const { says } = this.#stream;
+    if (says && !this.hasSpoken) this.hasSpoken = readEvents(text).some(({ data }) => dataSays(data, says));
   }
 
   /** Records an event. */
@@ -90,10 +101,14 @@ function observeWith(
   state: TypedState,
   stream: TypedStream,
   observe: StreamObserver["observe"],
-): Pick<StreamObserver, "observe" | "state" | "ending" | "failure" | "usage" | "model" | "tier" | "answer"> {
+): Pick<
+  StreamObserver,
+  "observe" | "state" | "hasSpoken" | "ending" | "failure" | "usage" | "model" | "tier" | "answer"
+> {
   return {
     observe,
     state: () => state.ended ?? "open",
+    hasSpoken: () => state.hasSpoken,
     ending: () => undefined,
     failure(body, status) {
       const seen: StreamProgress = { begun: state.begun, lastText: () => decoder.decode(state.last) };
@@ -114,6 +129,7 @@ export function createTypedObserver(stream: TypedStream): StreamObserver {
     if (state.isOver) return undefined;
     state.last = block;
     const text = decoder.decode(block);
+    state.hear(text);
     if (!stream.mark.test(text)) return block;
     for (const { data } of readEvents(text)) {
       const event = stream.mark.test(data) ? parseJson(data) : undefined;
@@ -144,6 +160,7 @@ export function createReframedObserver(stream: TypedStream, mapper: StreamMapper
     }
     if (failure !== undefined && text === "") throw failure;
     if (text === "") return undefined;
+    state.hear(text);
     state.last = encoder.encode(text);
     return state.last;
   };

@@ -2,6 +2,7 @@ import { toErrorEvent } from "../../dialects/messages/events.ts";
 import { toErrorCode } from "../../dialects/responses/response.ts";
 import { isObject } from "../../lib/json.ts";
 import type { StreamEvents } from "../facts/operation-facts.ts";
+import { messageEventSays, responseEventSays } from "./says.ts";
 import type { TypedStream } from "./typed-observer.ts";
 
 /** Anthropic's Messages API (https://docs.claude.com/en/docs/build-with-claude/streaming). */
@@ -9,6 +10,7 @@ const messages: TypedStream = {
   last: new Set(["message_stop"]),
   failures: new Set(["error"]),
   mark: /"(?:message_(?:start|delta|stop)|error)"/,
+  says: messageEventSays,
   usageOf: ({ message, usage }) => (isObject(message) ? message.usage : usage),
   toFailures: (error) => [toErrorEvent(error)],
 };
@@ -31,6 +33,7 @@ const responses: TypedStream = {
   failures: new Set(["response.failed", "error"]),
   warnings: new Set(["error"]),
   mark: /"(?:response\.(?:created|completed|incomplete|failed)|error)"/,
+  says: responseEventSays,
   usageOf: ({ response }) => (isObject(response) ? response.usage : undefined),
   toFailures({ message, type }, { begun, lastText }) {
     const next = lastNumberIn(lastText()) + 1;
