@@ -313,12 +313,13 @@ const messagesTypes: Readonly<Record<number, string>> = {
   504: "timeout_error",
   529: "overloaded_error",
 };
-const knownMessagesTypes = new Set(Object.values(messagesTypes));
+const knownMessagesTypes = Object.entries(messagesTypes);
 
-/** The type of an error on Messages routes: one that its clients know. */
+/** The type of an error on Messages routes: that of its status, since other providers have other types. */
 export function toMessagesType(type: string, status: number): string {
-  if (knownMessagesTypes.has(type)) return type;
-  return messagesTypes[status] ?? (status >= 500 ? "api_error" : "invalid_request_error");
+  const isServers = status >= 500;
+  const fits = knownMessagesTypes.some(([known, name]) => name === type && Number(known) >= 500 === isServers);
+  return messagesTypes[status] ?? (fits ? type : isServers ? "api_error" : "invalid_request_error");
 }
 
 /** Content type of SCIM responses (RFC 7644, section 3.1). */

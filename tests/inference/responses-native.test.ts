@@ -143,9 +143,9 @@ test("a native stream that breaks off ends with an error, then a failed response
 });
 
 test("a failure inside a native stream is forwarded, the failed response after it", async () => {
-  const error = { type: "error", code: "server_error", message: "Broken", param: null, sequence_number: 2 };
-  const failed = { type: "response.failed", response: { ...nativeResponse, status: "failed" }, sequence_number: 3 };
-  const sent = [...nativeEvents.slice(0, 2), error, failed];
+  const error = { type: "error", code: "server_error", message: "Broken", param: null, sequence_number: 4 };
+  const failed = { type: "response.failed", response: { ...nativeResponse, status: "failed" }, sequence_number: 5 };
+  const sent = [...nativeEvents.slice(0, 4), error, failed];
   const { text } = await during(
     async (_, response) => {
       response.writeHead(200, { "content-type": "text/event-stream" });

@@ -48,13 +48,18 @@ for (const [what, pieces] of [
   ["blank lines", [`\r\n\n${events}`]],
   ["the type of its first event", [`event: chunk\n${events}`]],
 ] as const) {
-  test(`a stream without content type that starts with ${what} is read as a stream`, async () => {
-    const { status, type, text } = await ask(pieces);
-    assert.equal(status, 200, text);
-    assert.match(type ?? "", /^text\/event-stream/);
-    assert.match(text, /"content":"Hi"/);
-    assert.ok(text.endsWith("data: [DONE]\n\n"));
-  });
+  for (const [name, given] of [
+    ["without content type", undefined],
+    ["labelled as plain text", "text/plain; charset=utf-8"],
+  ] as const) {
+    test(`a stream ${name} that starts with ${what} is read as a stream`, async () => {
+      const { status, type, text } = await ask(pieces, given === undefined ? {} : { type: given });
+      assert.equal(status, 200, text);
+      assert.match(type ?? "", /^text\/event-stream/);
+      assert.match(text, /"content":"Hi"/);
+      assert.ok(text.endsWith("data: [DONE]\n\n"));
+    });
+  }
 }
 
 test("a response without content type that is not a stream is read whole, even if a stream was requested", async () => {
@@ -71,7 +76,9 @@ test("a failure without content type is the same failure", async () => {
 
 test("events are not a response where none were requested, or where their type is another", async () => {
   assert.equal((await ask([events], { stream: false })).status, 502);
+  assert.equal((await ask([events], { stream: false, type: "text/plain" })).status, 502);
   assert.equal((await ask([events], { type: "text/html" })).status, 502);
+  assert.equal((await ask(["database is away"], { type: "text/plain" })).status, 502);
 });
 
 test("a response without content type that breaks off at once is the upstream's failure", async () => {

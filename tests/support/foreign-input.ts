@@ -53,6 +53,7 @@ const readers: Readonly<Record<string, Bound>> = {
   "src/inference/call/renewed-call.ts": within("maxReason"),
   "src/inference/call/upstream-body.ts": within("findJsonExcess", "readBytes"),
   "src/inference/ingest/otlp-protobuf.ts": tried("Protocol Buffers"),
+  "src/inference/passthrough/upload.ts": within("countBytes", "smallBodyBytes"),
   "src/inference/pipeline/media.ts": within("countBytes"),
   "src/inference/routes/replay.ts": own("a header that it writes"),
   "src/inference/routes/tool-stream.ts": within("createStreamBudget", "EventBlocks"),

@@ -1,4 +1,5 @@
 import { AwsEventBlocks } from "../../lib/aws-events.ts";
+import { continued } from "../../lib/continued.ts";
 import { JsonLineBlocks } from "../../lib/json-lines.ts";
 import { EventBlocks, type EventCutter } from "../../lib/sse.ts";
 import type { StreamFraming } from "../../providers/core/types.ts";
@@ -23,8 +24,11 @@ function isEventStream(response: Response, framing: StreamFraming = "sse"): bool
   return response.status === 200 && (framing === "lines" ? lineStream : eventStream).test(type);
 }
 
+/** A type that some hosts give to streams of events too. */
+const plainText = /^text\/plain\s*(?:;|$)/i;
+
 /** First characters of a stream of events: a field, a comment or a byte order mark (WHATWG HTML, section 9.2.6). */
-const eventStart = /^\s*(?:(?:data|event|id|retry)\b|:)/;
+const eventStart = /^\s*(?:(?:data|event|id|retry)(?=[:\r\n]|$)|:)/;
 /** Most bytes that are read to find out. */
 const maxStart = 16;
 
@@ -42,14 +46,15 @@ export interface OpenedResponse {
 }
 
 /**
- * Whether the response to a streaming request is a stream. Without a content type, its first bytes decide; the returned
- * response includes them again.
+ * Whether the response to a streaming request is a stream. Without a content type, or with that of plain
+ * text, its first bytes decide; the returned response includes them again.
  */
 export function openAnswer(
   response: Response,
   framing: StreamFraming = "sse",
 ): OpenedResponse | Promise<OpenedResponse> {
-  if (response.status !== 200 || response.headers.get("content-type")) {
+  const type = response.headers.get("content-type");
+  if (response.status !== 200 || (type && !(framing === "sse" && plainText.test(type)))) {
     return { response, isStream: isEventStream(response, framing) };
   }
   return readStart(response, framing);
@@ -70,24 +75,4 @@ async function readStart(response: Response, framing: StreamFraming): Promise<Op
   }
   const plain = start.startsWith("\u00ef\u00bb\u00bf") ? start.slice(3) : start;
   return { response: new Response(continued(pieces, reader), { status, headers }), isStream: starts[framing](plain) };
-}
-
-/** The bytes that were already read, then the rest. */
-function continued(
-  pieces: Uint8Array<ArrayBuffer>[],
-  reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
-  return new ReadableStream<Uint8Array<ArrayBuffer>>(
-    {
-      async pull(controller) {
-        const piece = pieces.shift();
-        if (piece) return controller.enqueue(piece);
-        const { done, value } = await reader.read();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      cancel: (reason) => reader.cancel(reason),
-    },
-    { highWaterMark: 0 },
-  );
 }

@@ -1,10 +1,11 @@
 import type { StreamError } from "../../dialects/types.ts";
+import { parseExact } from "../../lib/exact-numbers.ts";
 import { isObject, parseJson, stringOf } from "../../lib/json.ts";
 import { doneEvent, encodeEvent, readEvents } from "../../lib/sse.ts";
 import type { ChunkCorrector } from "../../providers/core/types.ts";
 import { KnownEvent } from "./known-event.ts";
 import { chunkSays, dataSays } from "./says.ts";
-import { scanEvents, toByteText } from "./sse-scan.ts";
+import { hasNullArguments, scanEvents, toByteText } from "./sse-scan.ts";
 
 /** Observes a stream of events that reaches the client in the upstream's own shape. */
 export interface StreamObserver {
@@ -101,8 +102,9 @@ class CompletionEvents {
   }
 
   /** Data to send in place of an event's. */
-  pass(data: string): readonly string[] {
-    if (data === "[DONE]") return this.#end();
+  pass(came: string): readonly string[] {
+    if (came === "[DONE]") return this.#end();
+    const data = hasNullArguments(came) ? toStringArguments(came) : came;
     if (this.done || this.failure !== undefined) return [];
     if (finishForm.test(data)) this.finished = true;
     const { corrector } = this.#options;
@@ -155,6 +157,22 @@ class CompletionEvents {
     this.#owed = undefined;
     return this.#options.includeUsage;
   }
+}
+
+/** A chunk whose calls have a string in place of missing arguments. */
+function toStringArguments(data: string): string {
+  if (!isObject(parseJson(data))) return data;
+  const chunk = parseExact(data);
+  if (!isObject(chunk.value)) return data;
+  const { choices } = chunk.value;
+  for (const choice of Array.isArray(choices) ? choices : []) {
+    const delta: unknown = isObject(choice) ? choice.delta : undefined;
+    if (!isObject(delta)) continue;
+    const calls: unknown[] = Array.isArray(delta.tool_calls) ? delta.tool_calls : [];
+    const named = [delta.function_call, ...calls.map((call) => (isObject(call) ? call.function : undefined))];
+    for (const one of named) if (isObject(one) && one.arguments === null) one.arguments = "";
+  }
+  return chunk.write(chunk.value);
 }
 
 const isTrailer = ({ choices }: Chunk): boolean => Array.isArray(choices) && choices.length === 0;

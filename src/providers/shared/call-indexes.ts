@@ -15,6 +15,12 @@ const argumentsOf = ({ function: named }: Call): string =>
 const nameOf = ({ function: named }: Call): string | undefined =>
   isObject(named) ? nonEmptyString(named.name) : undefined;
 
+/** A call with a string in place of arguments that are null: clients add them to a string. */
+function withStringArguments(call: Call): Call {
+  const { function: named } = call;
+  return isObject(named) && named.arguments === null ? { ...call, function: { ...named, arguments: "" } } : call;
+}
+
 /**
  * Numbers the tool calls of one streamed choice. Some hosts give every call the index 0, or none: a new id under a known index,
  * or a new name after complete arguments, begins another call (https://github.com/ollama/ollama/blob/main/docs/openai.md,
@@ -46,13 +52,14 @@ export class CallIndexes {
     return index;
   }
 
-  /** Calls of a delta with their indexes; the same list where the host's are right. */
+  /** Calls of a delta with their indexes and arguments as strings; the same list where the host's are right. */
   settle(calls: readonly unknown[]): readonly unknown[] {
     let isSame = true;
-    const settled = calls.map((call) => {
-      if (!isObject(call)) return call;
+    const settled = calls.map((given) => {
+      if (!isObject(given)) return given;
+      const call = withStringArguments(given);
       const index = this.indexOf(call);
-      if (call.index === index) return call;
+      if (call.index === index && call === given) return call;
       isSame = false;
       return { ...call, index };
     });
