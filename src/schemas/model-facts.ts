@@ -22,6 +22,13 @@ const count = (least: number) =>
 const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.exactOptional(v.pipe(schema, v.description(description)));
 
+/** A field of a request. */
+const Field = v.pipe(
+  v.string("must be a string"),
+  v.minLength(1, "must not be empty"),
+  v.maxLength(100, "must have at most 100 characters"),
+);
+
 /**
  * What a model takes and has. A member that is absent is not known to differ from OpenAI's chat completions. Facts are plain
  * JSON, so that operators can give them for models that are newer than the release.
@@ -41,8 +48,8 @@ export const ModelFacts = v.strictObject(
       "Effort levels. An empty list: the model takes no effort. Default: any level is sent.",
     ),
     thinking: described(
-      choice(["adaptive", "budget", "either", "level", "switch", "none"]),
-      "The form in which the model is asked to think: a budget that it chooses, one in tokens, either of them, a level, or a switch. Default: an effort level alone.",
+      choice(["adaptive", "budget", "either", "level", "switch", "template", "effort", "none"]),
+      "The form in which the model is asked to think: a budget that it chooses, one in tokens, either of them, a level, a switch, a setting of its chat template, or an effort level alone; `none`: it does not think. Default: an effort level, and `thinking` as it is where the host has it.",
     ),
     thinkingBudget: described(
       v.pipe(
@@ -54,6 +61,15 @@ export const ModelFacts = v.strictObject(
     ),
     canStopThinking: described(flag, "Whether thinking can be turned off. Default: yes."),
     thinksByDefault: described(flag, "Whether it thinks unless it is asked not to. Default: no."),
+    thinksInStreamsOnly: described(flag, "Whether it thinks only where its response is streamed. Default: no."),
+    toolChoice: described(
+      choice(["any", "auto", "required", "unthinking"]),
+      "What a request may say of calls: anything, only `auto`, that some call is required but not which, or anything while the model does not think. Default: anything.",
+    ),
+    refusedFields: described(
+      v.pipe(v.array(Field, "must be a list"), v.maxLength(100, "must have at most 100 entries"), v.readonly()),
+      "Fields of requests that the model refuses. They are left out. Default: none.",
+    ),
     chatServesToolsWithReasoning: described(
       flag,
       "Whether chat completions serve functions together with reasoning. Default: yes.",
@@ -71,10 +87,18 @@ export const ModelFacts = v.strictObject(
       choice(["system", "user"]),
       "Where an instruction in mid conversation goes: it stays an instruction, or becomes the user's. Default: it stays.",
     ),
+    alternatesRoles: described(
+      flag,
+      "Whether users and answers must alternate, apart from calls and their results. Default: no.",
+    ),
     parsesArguments: described(flag, "Whether arguments of earlier calls must be JSON objects. Default: no."),
     needsReasoningOfCalls: described(
       flag,
       "Whether calls of earlier turns need the reasoning they came with, if only an empty one. Default: no.",
+    ),
+    refusesEmptyReasoning: described(
+      flag,
+      "Whether that reasoning must not be empty, so that a blank stands for it. Default: no.",
     ),
     responseSchemas: described(
       choice(["native", "beta", "none"]),

@@ -15,6 +15,12 @@ const manyMembers = { ...limits, logit_bias: { "1": 2 }, user: "u", seed: 7, log
 const legacy = { functions: [], function_call: "none" };
 const withUsage = { stream: true, stream_options: { include_usage: true } };
 
+const isOff = { thinking: { type: "disabled" } };
+const isOn = { thinking: { type: "enabled" } };
+/** As Claude Code asks current models. */
+const isAdaptive = { thinking: { type: "adaptive", display: "summarized" } };
+const other = { type: "function", function: { name: "other" } };
+
 const rows: readonly Row[] = [
   // fields a provider rejects
   [
@@ -119,13 +125,21 @@ const rows: readonly Row[] = [
     ["seed"],
   ],
   // renamed fields, and both names at once
-  ...["deepseek", "deepinfra", "zhipu", "moonshot", "siliconflow", "deepbricks", "lepton", "fireworks-ai"].flatMap(
-    (slug): Row[] => [
-      [slug, { max_completion_tokens: 5 }, { max_tokens: 5 }],
-      [slug, { max_completion_tokens: 5, max_tokens: 6 }, { max_tokens: 5 }, ["max_tokens"]],
-      [slug, { max_completion_tokens: null, own: 1 }, { own: 1 }],
-    ],
-  ),
+  ...[
+    "deepseek",
+    "deepinfra",
+    "zhipu",
+    "z-ai",
+    "moonshot",
+    "siliconflow",
+    "deepbricks",
+    "lepton",
+    "fireworks-ai",
+  ].flatMap((slug): Row[] => [
+    [slug, { max_completion_tokens: 5 }, { max_tokens: 5 }],
+    [slug, { max_completion_tokens: 5, max_tokens: 6 }, { max_tokens: 5 }, ["max_tokens"]],
+    [slug, { max_completion_tokens: null, own: 1 }, { own: 1 }],
+  ]),
   ["nebius", { max_completion_tokens: 5, top_k: 4 }, { max_completion_tokens: 5, top_k: 4 }],
   // defaults and bounds
   ["together-ai", { max_completion_tokens: 0 }, { max_tokens: 1 }],
@@ -161,10 +175,47 @@ const rows: readonly Row[] = [
     { thinking: { type: "disabled" }, reasoning_effort: "high" },
     { thinking: { type: "disabled" }, reasoning_effort: "high" },
   ],
-  ...["z-ai", "zhipu", "moonshot"].flatMap((slug): Row[] => [
-    [slug, { reasoning_effort: "low" }, { thinking: { type: "enabled" } }],
-    [slug, { thinking: { type: "disabled" } }, { thinking: { type: "disabled" } }],
+  ...["z-ai", "zhipu"].flatMap((slug): Row[] => [
+    // GLM-5.3 and later always think, by levels
+    [slug, { reasoning_effort: "low" }, { thinking: { type: "enabled" }, reasoning_effort: "low" }],
+    [slug, isOff, { ...isOn, reasoning_effort: "low" }, ["thinking"]],
+    [slug, { model: "glm-4.6", ...isOff }, { model: "glm-4.6", ...isOff }],
+    [slug, { model: "glm-4.6", reasoning_effort: "none" }, { model: "glm-4.6", ...isOff }],
+    [slug, { model: "glm-4.6", reasoning_effort: "high" }, { model: "glm-4.6", ...isOn }, ["reasoning_effort"]],
+    [slug, { model: "glm-4.6", ...isAdaptive }, { model: "glm-4.6", ...isOn }],
+    [slug, { model: "glm-4-plus", thinking: { type: "enabled" } }, { model: "glm-4-plus" }, ["thinking"]],
+    [slug, { temperature: 1.5, top_p: 0 }, { temperature: 1, top_p: 0.01 }],
+    [slug, { tools, tool_choice: "none" }, {}],
+    [slug, { tools, tool_choice: "auto" }, { tools, tool_choice: "auto" }],
   ]),
+  // Kimi K3 always thinks, by levels
+  ["moonshot", { reasoning_effort: "high" }, { reasoning_effort: "high" }],
+  ["moonshot", { ...isAdaptive, reasoning_effort: "xhigh" }, { reasoning_effort: "high" }, ["reasoning_effort"]],
+  ["moonshot", isAdaptive, {}],
+  ["moonshot", isOff, { reasoning_effort: "low" }, ["thinking"]],
+  ["moonshot", { reasoning_effort: "none" }, { reasoning_effort: "low" }, ["reasoning_effort"]],
+  ["moonshot", { temperature: 0.2, ...limits }, {}, ["temperature", "presence_penalty", "frequency_penalty"]],
+  ["moonshot", { tools, tool_choice: "required" }, { tools, tool_choice: "required" }],
+  [
+    "moonshot",
+    { tools: [...tools, other], tool_choice: { type: "function", function: { name: "other" } } },
+    { tools: [other], tool_choice: "required" },
+  ],
+  ["moonshot", { model: "kimi-k2.6", ...isOff }, { model: "kimi-k2.6", ...isOff }],
+  ["moonshot", { model: "kimi-k2.6", reasoning_effort: "none" }, { model: "kimi-k2.6", ...isOff }],
+  ["moonshot", { model: "kimi-k2.6", reasoning_effort: "low" }, { model: "kimi-k2.6", ...isOn }, ["reasoning_effort"]],
+  [
+    "moonshot",
+    { model: "kimi-k2.6", tools, tool_choice: "required" },
+    { model: "kimi-k2.6", tools, tool_choice: "required", ...isOff },
+  ],
+  ["moonshot", { model: "kimi-k2.7-code", ...isOff }, { model: "kimi-k2.7-code" }, ["thinking"]],
+  [
+    "moonshot",
+    { model: "moonshot-v1-8k", temperature: 0.2, reasoning_effort: "low" },
+    { model: "moonshot-v1-8k", temperature: 0.2 },
+    ["reasoning_effort"],
+  ],
   [
     "fireworks-ai",
     { thinking: { type: "enabled", budget_tokens: 2048 } },
@@ -172,6 +223,21 @@ const rows: readonly Row[] = [
   ],
   ["byteplus", { thinking: { type: "auto" } }, { thinking: { type: "auto" } }],
   ["dashscope", { reasoning_effort: "none" }, { enable_thinking: false }],
+  ["dashscope", isOff, { enable_thinking: false }],
+  ["dashscope", { ...isAdaptive, reasoning_effort: "high" }, { enable_thinking: true }, ["reasoning_effort"]],
+  [
+    "dashscope",
+    { model: "qwen3-8b", stream: true, thinking: { type: "enabled", budget_tokens: 60_000 } },
+    { model: "qwen3-8b", ...withUsage, enable_thinking: true, thinking_budget: 38_912 },
+  ],
+  [
+    "dashscope",
+    { model: "qwen3-8b", reasoning_effort: "high" },
+    { model: "qwen3-8b", enable_thinking: false },
+    ["reasoning_effort"],
+  ],
+  ["dashscope", { tools, tool_choice: "required" }, { tools, tool_choice: "required", enable_thinking: false }],
+  ["dashscope", { model: "qwen2.5-72b", reasoning_effort: "high" }, { model: "qwen2.5-72b" }, ["reasoning_effort"]],
   ["siliconflow", { reasoning_effort: "low" }, { enable_thinking: true }],
   ["siliconflow", { temperature: 1 }, { temperature: 1 }],
   [
@@ -186,6 +252,14 @@ const rows: readonly Row[] = [
   ["openrouter", { reasoning_effort: "high" }, { reasoning: { effort: "high" } }],
   ["openrouter", { thinking: { type: "enabled", budget_tokens: 2048 } }, { reasoning: { max_tokens: 2048 } }],
   ["openrouter", { thinking: { type: "disabled" } }, { reasoning: { enabled: false } }],
+  ["openrouter", { ...isAdaptive, reasoning_effort: "high" }, { reasoning: { effort: "high" } }],
+  ["openrouter", { ...isAdaptive, reasoning_effort: "max" }, { reasoning: { effort: "xhigh" } }, ["reasoning_effort"]],
+  ["openrouter", isAdaptive, { reasoning: { enabled: true } }],
+  [
+    "openrouter",
+    { thinking: { type: "enabled", budget_tokens: 2048 }, reasoning_effort: "low" },
+    { reasoning: { max_tokens: 2048 } },
+  ],
   ["openrouter", { reasoning: { exclude: true }, reasoning_effort: "low" }, { reasoning: { exclude: true } }],
   [
     "openrouter",
@@ -221,6 +295,10 @@ for (const [slug, given, sent, dropped = []] of rows) {
 }
 
 const refusals: readonly (readonly [slug: string, given: object, refused: RegExp])[] = [
+  ...["z-ai", "zhipu"].map(
+    (slug) => [slug, { tools, tool_choice: "required" }, /require a call of this model: it decides/] as const,
+  ),
+  ["moonshot", { model: "kimi-k2.7-code", tools, tool_choice: "required" }, /require a call .*: it always thinks/],
   ["lemonfox-ai", { tools }, /tools to lemonfox-ai/],
   ["lemonfox-ai", { functions: [{ name: "a" }] }, /functions to lemonfox-ai/],
   ["lemonfox-ai", { tools: [], tool_choice: "required" }, /tool_choice to lemonfox-ai/],

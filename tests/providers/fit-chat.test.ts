@@ -198,3 +198,44 @@ test("broken arguments of an earlier call are sent in a member and reported", ()
   assert.deepEqual(readCallArguments("", options), {});
   assert.deepEqual(dropped, ["messages.tool_calls.arguments"]);
 });
+
+test("users and answers alternate where a template demands it, with nothing lost", () => {
+  const call = { id: "call_1", type: "function", function: { name: "read", arguments: "{}" } } as const;
+  const { request } = fit(
+    {
+      messages: [
+        { role: "system", content: "Brief." },
+        { role: "user", content: "One" },
+        { role: "system", content: "Note" },
+        { role: "assistant", content: null, tool_calls: [call] },
+        { role: "tool", tool_call_id: "call_1", content: "Six." },
+        { role: "user", content: [{ type: "text", text: "Two" }] },
+        { role: "user", content: "Three" },
+      ],
+    },
+    { lateInstructions: "user", alternatesRoles: true },
+  );
+  assert.deepEqual(request.messages, [
+    { role: "system", content: "Brief." },
+    { role: "user", content: "One\n\nNote" },
+    { role: "assistant", content: null, tool_calls: [call] },
+    { role: "tool", tool_call_id: "call_1", content: "Six." },
+    { role: "assistant", content: "" },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "Two" },
+        { type: "text", text: "Three" },
+      ],
+    },
+  ]);
+});
+
+test("calls of earlier turns get a blank where an empty reasoning is refused", () => {
+  const call = { id: "call_1", type: "function", function: { name: "read", arguments: "{}" } } as const;
+  const bare = { role: "assistant", content: null, tool_calls: [call] };
+  for (const given of [bare, { ...bare, reasoning_content: "" }]) {
+    const { request } = fit({ messages: [user, given] }, { needsReasoningOfCalls: true, refusesEmptyReasoning: true });
+    assert.deepEqual(request.messages[1], { ...bare, reasoning_content: " " });
+  }
+});

@@ -79,15 +79,31 @@ testConformance(ollama, [
           { role: "assistant", content: [{ type: "text", text: "So" }] },
         ],
         max_tokens: 5,
-        think: true,
         top_k: 4,
         tools: [tool],
       }),
     },
-    dropped: ["messages.content_blocks", "messages.content.thinking"],
+    dropped: ["thinking", "messages.content_blocks", "messages.content.thinking"],
     answer: reply,
     wanted: wanted({ content: "Six." }),
   },
+  ...(
+    [
+      ["qwen3:8b", { thinking: { type: "disabled" } }, { reasoning_effort: "none" }, []],
+      ["qwen3:8b", { reasoning_effort: "none" }, { reasoning_effort: "none" }, []],
+      ["qwen3:8b", { thinking: { type: "enabled" }, reasoning_effort: "xhigh" }, { reasoning_effort: "high" }, true],
+      ["gpt-oss:20b", { thinking: { type: "disabled" } }, { reasoning_effort: "low" }, ["thinking"]],
+      ["llama3.2", { reasoning_effort: "high" }, {}, true],
+      ["llama3.2", { thinking: { type: "disabled" } }, {}, []],
+    ] as const
+  ).map(([model, given, sent, dropped]) => ({
+    name: `${JSON.stringify(given)} of ${model}`,
+    request: { ...hello, model, ...given },
+    sent: { body: { ...hello, model, ...sent } },
+    dropped: dropped === true ? ["reasoning_effort"] : [...dropped],
+    answer: { ...reply, model },
+    wanted: { ...wanted({ content: "Six." }), model },
+  })),
   {
     name: "reasoning, not strict",
     request: body({ tools: [tool], tool_choice: "none" }),

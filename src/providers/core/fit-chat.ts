@@ -4,6 +4,7 @@ import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
 import type { ModelFacts } from "../../schemas/model-facts.ts";
 import { fitMessages } from "./fit-messages.ts";
 import { createSchemaBudget, fitSchema } from "./fit-schema.ts";
+import { fitThinking, fitToolChoice } from "./fit-thinking.ts";
 import { type FactReader, isEffort, nearestEffort } from "./model-facts.ts";
 import { findToolNames, restoreToolNames, sendToolNames, type ToolNames } from "./tool-names.ts";
 import type { ChunkCorrector, ConversionOptions, OperationAdapter, StreamMapper } from "./types.ts";
@@ -44,17 +45,9 @@ function fitEffort(body: Members, { efforts }: ModelFacts, options: ConversionOp
   else body.reasoning_effort = level;
 }
 
-/** Says "do not think" in the form of the model, and reduces Claude's `thinking` to a switch where the host has only that. */
-function fitThinking(body: Members, { thinking: form, efforts, thinksByDefault = false }: ModelFacts): void {
-  const { thinking } = body;
-  if (!isObject(thinking)) return;
-  const isOff = thinking.type === "disabled" || thinking.budget_tokens === 0;
-  if (form === "switch") body.thinking = { type: isOff ? "disabled" : "enabled" };
-  if (form !== undefined || !isOff) return;
-  if (efforts?.includes("none")) {
-    body.reasoning_effort = "none";
-    delete body.thinking;
-  } else if (efforts && !thinksByDefault) delete body.thinking;
+/** Leaves out what the model refuses. A penalty of 0 is the default. */
+function fitFields(body: Members, { refusedFields = [] }: ModelFacts, options: ConversionOptions): void {
+  for (const name of refusedFields) leaveOut(body, name, body[name] !== 0, options);
 }
 
 /** A tool whose schema the model takes. */
@@ -78,8 +71,10 @@ interface FittedChat {
 export function fitChat(request: ChatRequest, facts: ModelFacts, options: ConversionOptions): FittedChat {
   const body: ChatRequest = { ...request };
   fitSampling(body, facts, options);
-  fitThinking(body, facts);
+  fitToolChoice(body, facts, options);
+  fitThinking(body, facts, options);
   fitEffort(body, facts, options);
+  fitFields(body, facts, options);
   if (body.tools) {
     const budget = createSchemaBudget();
     body.tools = body.tools.map((tool) => fitTool(tool, facts, budget));

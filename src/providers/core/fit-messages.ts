@@ -70,11 +70,55 @@ function fitCalls(message: Message, facts: ModelFacts, options: ConversionOption
 
 const isInstruction = ({ role }: Message): boolean => role === "system" || role === "developer";
 
+const partsOf = ({ content }: Message): object[] =>
+  Array.isArray(content) ? [...content] : content === "" ? [] : [{ type: "text", text: content ?? "" }];
+
+/** Two messages of one role as one. */
+function joinMessages(first: Message, second: Message): Message {
+  const [before, after] = [first.content, second.content];
+  const isText = typeof before === "string" && typeof after === "string";
+  const content = isText ? `${before}\n\n${after}` : [...partsOf(first), ...partsOf(second)];
+  return { ...first, content } as Message; // parts as they were
+}
+
+/** Whether a message counts where roles must alternate: calls and results do not. */
+const isCounted = (message: Message): boolean =>
+  message.role === "user" || (message.role === "assistant" && !hasCalls(message));
+
+/** Messages whose roles alternate: neighbours of one role become one, and an empty answer stands between others. */
+function alternateRoles(messages: readonly Message[]): Message[] {
+  const made: Message[] = [];
+  let last: string | undefined;
+  for (const message of messages) {
+    if (isCounted(message)) {
+      const before = made.at(-1);
+      const repeats = message.role === last;
+      last = message.role;
+      if (repeats && before && before.role === message.role && isCounted(before)) {
+        made[made.length - 1] = joinMessages(before, message);
+        continue;
+      }
+      if (repeats && message.role === "user") made.push({ role: "assistant", content: "" });
+    }
+    made.push(message);
+  }
+  return made;
+}
+
 /**
  * Messages as a model takes them: ids and arguments of calls in its form, and instructions in mid conversation where it takes
  * them. They stay at their place, so that a request begins as the one before it did.
  */
 export function fitMessages(
+  messages: ChatRequest["messages"],
+  facts: ModelFacts,
+  options: ConversionOptions,
+): ChatRequest["messages"] {
+  const fitted = fitEach(messages, facts, options);
+  return facts.alternatesRoles ? alternateRoles(fitted) : fitted;
+}
+
+function fitEach(
   messages: ChatRequest["messages"],
   facts: ModelFacts,
   options: ConversionOptions,
@@ -92,9 +136,15 @@ export function fitMessages(
   return messages.map((message, index) => {
     if (isInstruction(message)) return moves && first >= 0 && index > first ? { ...message, role: "user" } : message;
     const fitted = fitsCalls ? fitCalls(message, facts, options) : message;
-    const isBare = needsReasoningOfCalls && hasCalls(message) && typeof message.reasoning_content !== "string";
-    return isBare ? { ...fitted, reasoning_content: "" } : fitted;
+    return needsReasoningOfCalls && hasCalls(message) ? withReasoning(fitted, facts) : fitted;
   });
+}
+
+/** A message with reasoning: an empty one where it has none, or a blank. */
+function withReasoning(message: Message, { refusesEmptyReasoning = false }: ModelFacts): Message {
+  const { reasoning_content: given } = message;
+  if (typeof given === "string" && (given !== "" || !refusesEmptyReasoning)) return message;
+  return { ...message, reasoning_content: refusesEmptyReasoning ? " " : "" };
 }
 
 const hasCalls = ({ role, tool_calls: calls }: Message): boolean =>

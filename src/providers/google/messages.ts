@@ -2,6 +2,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import { isObject, nonEmptyString, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { withoutPlaces } from "../../schemas/content-blocks.ts";
+import { isDetailSignature } from "../../schemas/reasoning-details.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { isReasoningPart } from "../shared/messages.ts";
 import { type MediaPart, toMediaPart } from "./media.ts";
@@ -89,7 +90,8 @@ function signatureOf(call: Record<string, unknown>): string | undefined {
   const inner = isObject(call.function) ? call.function : {};
   const extra = isObject(call.extra_content) ? call.extra_content.google : undefined;
   const found = inner.thought_signature ?? call.thought_signature ?? (isObject(extra) ? extra.thought_signature : null);
-  return nonEmptyString(found);
+  // what OpenRouter handed out says nothing to Google
+  return isDetailSignature(found) ? undefined : nonEmptyString(found);
 }
 
 function argumentsOf(given: unknown): object {

@@ -1,7 +1,6 @@
-import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
-import { imageOf, isGiven, readMessages, refuseMember, requireOneChoice } from "../shared/messages.ts";
+import { imageOf, readMessages, refuseMember, requireOneChoice } from "../shared/messages.ts";
 import { createOpenaiLikeMapper, fromOpenaiLike } from "../shared/openai-like.ts";
 import { toFreeTools, toPlainRequest } from "../shared/plain.ts";
 
@@ -19,12 +18,8 @@ function requireInlineImages(request: ChatRequest): void {
 function toUpstream(request: ChatRequest, options: ConversionOptions): object {
   requireOneChoice("ollama", request);
   requireInlineImages(request);
-  const { tools: _tools, tool_choice: _choice, thinking, ...rest } = toPlainRequest(request, options);
-  return {
-    ...rest,
-    ...toFreeTools("ollama", request),
-    ...(isGiven(thinking) && { think: isObject(thinking) && thinking.type !== "disabled" }),
-  };
+  const { tools: _tools, tool_choice: _choice, ...rest } = toPlainRequest(request, options);
+  return { ...rest, ...toFreeTools("ollama", request) };
 }
 
 /** Chat (https://github.com/ollama/ollama/blob/main/docs/openai.md). */

@@ -5,6 +5,7 @@ import { bearer } from "../core/headers.ts";
 import { hostRequired } from "../shared/hosts.ts";
 import { chat } from "./chat.ts";
 import { embed } from "./embed.ts";
+import { ollamaFacts } from "./facts.ts";
 
 /** Ollama, on the caller's own host (https://github.com/ollama/ollama/blob/main/docs/openai.md). */
 export const ollama = defineProvider({
@@ -17,6 +18,7 @@ export const ollama = defineProvider({
   models: {
     canonical: (model) => model.replace(/^(?:registry\.ollama\.ai\/)?(?:library\/)?/i, "").replace(/:latest$/i, ""),
   },
+  facts: ollamaFacts,
   operations: {
     chat,
     embed,

@@ -2,8 +2,10 @@ import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
 import { failureOfError } from "../core/failures.ts";
 import type { ConversionOptions } from "../core/types.ts";
+import { carryInCalls } from "./details.ts";
 import {
   type AnswerReader,
+  demandsDetails,
   type Members,
   membersOf,
   pick,
@@ -46,6 +48,7 @@ function toAnswer(answer: Answer, reader: AnswerReader, options: ConversionOptio
     if (!choice.message || reader.kind !== "chat") return made;
     const { message } = choice;
     made.message = options.strict ? pick(message, membersOf(message, reader)) : withBlocks(message);
+    if (options.isConverted && demandsDetails(reader)) made.message = carryInCalls(made.message);
     return made;
   });
   const usage = settleUsage(answer.usage, reader, options.strict);

@@ -63,6 +63,9 @@ export function calledMembers({ demandsBack = [] }: AnswerRules): ReadonlySet<st
   return demandsBack.length > 0 ? new Set([...plainMessage, ...demandsBack]) : plainMessage;
 }
 
+/** Whether a host demands back reasoning in the form that OpenRouter gives it. */
+export const demandsDetails = ({ demandsBack = [] }: AnswerRules): boolean => demandsBack.includes("reasoning_details");
+
 /** Members of a message in strict responses. */
 export function membersOf(message: Members, reader: AnswerReader): ReadonlySet<string> {
   const { tool_calls: calls } = message;

@@ -1,4 +1,5 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject, objectsIn } from "../../lib/json.ts";
+import { isDetailSignature, readDetailSignature } from "../../schemas/reasoning-details.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { isReasoningPart } from "../shared/messages.ts";
 
@@ -15,6 +16,8 @@ export interface MessageRules {
    * with tool calls, `none` never sends it. Default: it is sent unchanged.
    */
   replay?: "reasoning" | "calls" | "none";
+  /** The provider takes `reasoning_details`, which calls carry through dialects that have no place for them. */
+  details?: boolean;
 }
 
 type Part = Record<string, unknown>;
@@ -59,9 +62,28 @@ function adaptToolCall(call: unknown, rules: MessageRules, options: ConversionOp
   return { ...made, function: without(made.function, "thought_signature", options) };
 }
 
+/** An earlier response with the details that its calls carry, in their order; they say what its reasoning says. */
+function restoreDetails(message: Part): Part {
+  const calls = objectsIn(message.tool_calls);
+  const carried = calls.flatMap(({ thought_signature: signature }) => readDetailSignature(signature) ?? []);
+  if (carried.length === 0 && message.reasoning_details === undefined) return message;
+  const { reasoning_content: _content, reasoning: _reasoning, reasoning_details: given, ...rest } = message;
+  return {
+    ...rest,
+    reasoning_details: given ?? carried,
+    ...(carried.length > 0 && { tool_calls: calls.map(withoutCarried) }),
+  };
+}
+
+function withoutCarried(call: Part): Part {
+  if (!isDetailSignature(call.thought_signature)) return call;
+  const { thought_signature: _, ...rest } = call;
+  return rest;
+}
+
 /** An earlier response, without fields of other providers' shapes. */
 function adaptAssistant(message: Part, rules: MessageRules, options: ConversionOptions): Part {
-  let made = message;
+  let made = rules.details ? restoreDetails(message) : without(message, "reasoning_details", options);
   const blocks = made.content_blocks;
   if (blocks !== undefined) {
     made = without(made, "content_blocks", options);

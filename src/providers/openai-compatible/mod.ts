@@ -19,8 +19,9 @@ import { encodeWhereAsked, inBatches } from "../shared/embeddings.ts";
 import { requireStringsOrObjects } from "../shared/inputs.ts";
 import { type RerankMembers, rerankLikeCohere } from "../shared/rerank.ts";
 import { createAnswerCorrector, createAnswerReader } from "./answer.ts";
+import { withDetails } from "./details.ts";
 import { type MediaOperation, type MediaRules, mediaOperation } from "./media.ts";
-import { type AnswerRules, calledMembers, plainMessage } from "./members.ts";
+import { type AnswerRules, calledMembers, demandsDetails, plainMessage } from "./members.ts";
 import { realtimeOperation } from "./realtime.ts";
 import { createRequestMap, type RequestRules } from "./request.ts";
 import { createChunkCorrector, createChunkMapper } from "./stream.ts";
@@ -140,7 +141,10 @@ function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCom
   // whether calls will follow is not known while reasoning is streamed: it stays where the request has tools
   const streamed = (request: object) => (hasTools(request) ? reader : { ...reader, calledMembers: plainMessage });
   adapter.fromUpstream = (body, _request, options) => read(body, options);
-  adapter.streamMapper = (request, options) => createChunkMapper(streamed(request), options);
+  adapter.streamMapper = (request, options) => {
+    const mapper = createChunkMapper(streamed(request), options);
+    return demandsDetails(answers) ? withDetails(mapper, options) : mapper;
+  };
   if (rules.rarelyChanged)
     adapter.chunkCorrector = (request, options) => createChunkCorrector(streamed(request), options);
   return adapter;

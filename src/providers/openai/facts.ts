@@ -1,5 +1,6 @@
 import type { ModelFacts } from "../../schemas/model-facts.ts";
 import type { FactTable } from "../core/model-facts.ts";
+import { openModelRows } from "../openai-compatible/facts/open-models.ts";
 
 /** Models from gpt-5.4 on. */
 const newest: ModelFacts = {
@@ -11,7 +12,7 @@ const newest: ModelFacts = {
   maxOutputTokens: 128_000,
 };
 
-/** What OpenAI's models take. */
+/** What OpenAI's models take, and open models at a custom host. */
 export const openaiFacts: FactTable = {
   read: "2026-11-27",
   sources: [
@@ -71,5 +72,6 @@ export const openaiFacts: FactTable = {
       },
     },
     { match: ["gpt-5.*", "ft:gpt-5.*", "gpt-6*"], facts: newest },
+    ...openModelRows,
   ],
 };

@@ -3,6 +3,7 @@ import { bearer } from "../core/headers.ts";
 import { openaiCompatible } from "../openai-compatible/mod.ts";
 import { toOpenrouter } from "../openai-compatible/vendors/adaptations.ts";
 import { decideAt } from "../shared/decisions.ts";
+import { openrouterFacts } from "./facts.ts";
 
 /** OpenRouter (https://openrouter.ai/docs/api-reference/overview): its settings identify the calling application. */
 export const openrouter = openaiCompatible({
@@ -32,8 +33,17 @@ export const openrouter = openaiCompatible({
     canonical: (model) => model.replace(/^~/, ""),
     variantOf: (model) => (model.includes(":") ? model.replace(/:.*$/, "") : undefined),
   },
-  chat: { developer: true, cacheControl: true, thinking: true, replay: "reasoning", adapt: toOpenrouter },
-  answers: {},
+  facts: openrouterFacts,
+  chat: {
+    developer: true,
+    cacheControl: true,
+    thinking: true,
+    replay: "reasoning",
+    details: true,
+    adapt: toOpenrouter,
+  },
+  // https://openrouter.ai/docs/use-cases/reasoning-tokens#preserving-reasoning-blocks
+  answers: { demandsBack: ["reasoning_details"] },
   // dollars; a call with the account's own key at another provider is also charged there
   // (https://openrouter.ai/docs/use-cases/usage-accounting)
   charges: [{ path: ["cost"] }, { path: ["cost_details", "upstream_inference_cost"], where: "is_byok" }],

@@ -14,15 +14,6 @@ export function addThinking(body: RequestBody): void {
   if (effort === "none") delete body.reasoning_effort;
 }
 
-/** As `addThinking`, for providers without `reasoning_effort` (https://docs.z.ai/guides/capabilities/thinking-mode). */
-export function replaceEffort(body: RequestBody): void {
-  addThinking(body);
-  delete body.reasoning_effort;
-}
-
-/** Open models that think by default, but reject thinking in non-streaming requests. */
-const thinksInStreamsOnly = /^qwen3-[0-9.]+b(?:-a[0-9.]+b)?$/;
-
 /**
  * Qwen's fields for thinking (https://docs.siliconflow.cn/en/api-reference/chat-completions/chat-completions,
  * https://www.alibabacloud.com/help/en/model-studio/deep-thinking).
@@ -34,7 +25,6 @@ export function toQwenThinking(body: RequestBody): void {
   if (body.enable_thinking === undefined) {
     if (isObject(thinking)) body.enable_thinking = thinking.type !== "disabled";
     else if (typeof effort === "string") body.enable_thinking = effort !== "none";
-    else if (body.stream !== true && thinksInStreamsOnly.test(String(body.model))) body.enable_thinking = false;
   }
   if (body.thinking_budget !== undefined || !isObject(thinking)) return;
   if (typeof thinking.budget_tokens === "number") body.thinking_budget = thinking.budget_tokens;
@@ -43,7 +33,8 @@ export function toQwenThinking(body: RequestBody): void {
 function toReasoning(thinking: unknown, effort: unknown): object | undefined {
   if (isObject(thinking)) {
     if (thinking.type === "disabled") return { enabled: false };
-    return typeof thinking.budget_tokens === "number" ? { max_tokens: thinking.budget_tokens } : { enabled: true };
+    if (typeof thinking.budget_tokens === "number") return { max_tokens: thinking.budget_tokens };
+    if (typeof effort !== "string") return { enabled: true };
   }
   return typeof effort === "string" ? { effort } : undefined;
 }

@@ -223,6 +223,9 @@ const declarations: readonly CompatDeclaration[] = [
     baseUrl: "https://fal.run/openrouter/router/openai/v1",
     operations: ["chat"],
     authenticate: keyHeader("authorization", "Key "),
+    // requests go to OpenRouter
+    chat: { replay: "reasoning", details: true },
+    answers: { demandsBack: ["reasoning_details"] },
   },
 ];
 

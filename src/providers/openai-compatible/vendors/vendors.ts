@@ -1,12 +1,16 @@
 import type { Provider } from "../../core/types.ts";
 import { deepseekFacts } from "../facts/deepseek.ts";
+import { glmFacts } from "../facts/glm.ts";
+import { moonshotFacts } from "../facts/moonshot.ts";
+import { qwenFacts } from "../facts/qwen.ts";
 import { textOperations } from "../mod.ts";
-import { addThinking, checkMinimax, leaveOutForGrok, replaceEffort, toQwenThinking } from "./adaptations.ts";
+import { addThinking, checkMinimax, leaveOutForGrok, toQwenThinking } from "./adaptations.ts";
 import { type CompatDeclaration, declareCompatible, oldTokenLimit } from "./declare.ts";
 import { deepinfraRerank } from "./deepinfra.ts";
 import { gptImageMembers, toTogetherImage, withTime } from "./images.ts";
 import { minimaxSpeech } from "./speech.ts";
 
+const glmBounds = { temperature: [0, 1], top_p: [0.01, 1] } as const;
 const glmReasons = { sensitive: "content_filter", network_error: "stop" } as const;
 
 /** Providers whose responses have fields beyond OpenAI's, such as reasoning, or have them in other places. */
@@ -113,6 +117,7 @@ const declarations: readonly CompatDeclaration[] = [
     embedModel: "text-embedding-v1",
     embedsStringsOnly: true,
     embedsAtMost: 10,
+    facts: qwenFacts,
     chat: { thinking: true, adapt: toQwenThinking },
     answers: {},
   },
@@ -122,8 +127,10 @@ const declarations: readonly CompatDeclaration[] = [
     baseUrl: "https://api.z.ai/api/paas/v4",
     operations: ["chat", "models"],
     model: "glm-4.6",
-    chat: { thinking: true, systemText: true, adapt: replaceEffort },
-    answers: { finishReasons: glmReasons },
+    facts: glmFacts,
+    chat: { rename: oldTokenLimit, bounds: glmBounds, thinking: true, systemText: true, adapt: addThinking },
+    // https://docs.z.ai/guides/capabilities/thinking-mode: to be returned together with the tool results
+    answers: { finishReasons: glmReasons, demandsBack: ["reasoning_content"] },
   },
   /** https://docs.bigmodel.cn/api-reference */
   {
@@ -133,8 +140,9 @@ const declarations: readonly CompatDeclaration[] = [
     model: "glm-3-turbo",
     embedModel: "embedding-2",
     embedsStringsOnly: true,
-    chat: { rename: oldTokenLimit, thinking: true, systemText: true, adapt: replaceEffort },
-    answers: { finishReasons: glmReasons },
+    facts: glmFacts,
+    chat: { rename: oldTokenLimit, bounds: glmBounds, thinking: true, systemText: true, adapt: addThinking },
+    answers: { finishReasons: glmReasons, demandsBack: ["reasoning_content"] },
   },
   /** https://platform.moonshot.ai/docs/api/chat */
   {
@@ -143,8 +151,9 @@ const declarations: readonly CompatDeclaration[] = [
     pathPrefix: "/v1",
     operations: ["chat", "models"],
     model: "moonshot-v1-8k",
-    chat: { rename: oldTokenLimit, thinking: true, adapt: replaceEffort },
-    answers: {},
+    facts: moonshotFacts,
+    chat: { rename: oldTokenLimit, thinking: true },
+    answers: { demandsBack: ["reasoning_content"] },
   },
   /** https://platform.minimax.io/docs/api-reference/text-openai-api */
   {
