@@ -74,11 +74,12 @@ function findChange(before: readonly unknown[], now: readonly unknown[]): string
   return undefined;
 }
 
-const headersOf = ({ client }: Run, { slug }: EmulatedProvider): Record<string, string> => ({
+const headersOf = ({ client }: Run, { slug, headers }: EmulatedProvider): Record<string, string> => ({
   "content-type": "application/json",
   "x-gateway-api-key": workspaceKey,
   "x-gateway-provider": slug,
   authorization: "Bearer fake-provider-key",
+  ...headers,
   ...client.headers,
 });
 

@@ -1,6 +1,17 @@
 import { isObject } from "../../src/lib/json.ts";
 import { type Emulator, type Rule, readRequest } from "./emulator.ts";
-import { answerChat, callsOf, chatPrefix, findUnmatched, messagesOf, nameRule, refuseChat } from "./openai-chat.ts";
+import {
+  answerChat,
+  callsOf,
+  chatPrefix,
+  findUnmatched,
+  isUnthinking,
+  messagesOf,
+  nameRule,
+  refuseChat,
+  roleRule,
+  textOnlyRule,
+} from "./openai-chat.ts";
 
 /** Pages of the documentation, as read in November 2026. */
 const sources = {
@@ -11,27 +22,11 @@ const sources = {
 const rules: readonly Rule[] = [
   { id: "unanswered-calls", source: sources.chat, find: (request) => findUnmatched(messagesOf(request)) },
   nameRule(sources.chat),
-  {
-    id: "roles",
-    source: sources.chat,
-    find: (request) => {
-      const roles = ["system", "user", "assistant", "tool"];
-      const wrong = messagesOf(request).find(({ role }) => !roles.includes(String(role)));
-      return wrong && `Failed to deserialize the JSON body into the target type: unknown variant \`${wrong.role}\``;
-    },
-  },
-  {
-    id: "text-only",
-    source: `${sources.chat} (content is a string, or a list of text parts)`,
-    find: (request) => {
-      const part = messagesOf(request)
-        .flatMap(({ content }) => (Array.isArray(content) ? content : []))
-        .find((one) => !isObject(one) || one.type !== "text");
-      return part === undefined
-        ? undefined
-        : "Failed to deserialize the JSON body into the target type: unknown variant";
-    },
-  },
+  roleRule(
+    sources.chat,
+    (role) => `Failed to deserialize the JSON body into the target type: unknown variant \`${role}\``,
+  ),
+  textOnlyRule(sources.chat, "Failed to deserialize the JSON body into the target type: unknown variant"),
   {
     id: "thinking-type",
     source: sources.thinking,
@@ -55,10 +50,9 @@ const rules: readonly Rule[] = [
   {
     id: "reasoning-of-calls",
     source: `${sources.thinking}#tool-calls`,
-    find: ({ body, ...request }) => {
-      const isOff = isObject(body.thinking) && body.thinking.type === "disabled";
-      if (isOff) return undefined;
-      const index = messagesOf({ body, ...request }).findIndex(
+    find: (request) => {
+      if (isUnthinking(request)) return undefined;
+      const index = messagesOf(request).findIndex(
         (message) => callsOf(message).length > 0 && typeof message.reasoning_content !== "string",
       );
       return index < 0 ? undefined : "The `reasoning_content` in the thinking mode must be passed back to the API.";

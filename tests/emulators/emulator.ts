@@ -105,6 +105,10 @@ export interface EmulatedProvider {
   slug: string;
   /** Models that tests choose among: one of each behaviour. */
   models: readonly string[];
+  /** Headers of the gateway that select the account or the host. Default: none. */
+  headers?: Readonly<Record<string, string>>;
+  /** The server, where it is called through a provider of another name. Default: the provider's own. */
+  host?: string;
   /** Whether its models take images. */
   takesImages: boolean;
   emulators: readonly Emulator[];

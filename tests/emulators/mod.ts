@@ -1,8 +1,14 @@
 import { anthropic } from "./anthropic.ts";
+import { dashscope } from "./dashscope.ts";
 import { deepseek } from "./deepseek.ts";
 import type { EmulatedProvider } from "./emulator.ts";
+import { moonshot } from "./moonshot.ts";
+import { ollama, ollamaHost } from "./ollama.ts";
 import { openaiChat } from "./openai-chat.ts";
 import { openaiResponses } from "./openai-responses.ts";
+import { openrouter, openrouterResponses } from "./openrouter.ts";
+import { vllm, vllmHost, vllmResponses } from "./vllm.ts";
+import { zAi } from "./z-ai.ts";
 
 /** The emulated providers. */
 export const providers: readonly EmulatedProvider[] = [
@@ -19,4 +25,43 @@ export const providers: readonly EmulatedProvider[] = [
     emulators: [anthropic],
   },
   { slug: "deepseek", models: ["deepseek-v4-pro", "deepseek-chat"], takesImages: false, emulators: [deepseek] },
+  {
+    slug: "openrouter",
+    models: [
+      "google/gemini-3.1-pro-preview",
+      "anthropic/claude-sonnet-4.6",
+      "openai/gpt-5.4",
+      "deepseek/deepseek-v4-pro",
+    ],
+    takesImages: true,
+    emulators: [openrouter, openrouterResponses],
+  },
+  {
+    slug: "moonshot",
+    models: ["kimi-k3", "kimi-k2.6", "kimi-k2.7-code", "moonshot-v1-128k-vision-preview"],
+    takesImages: true,
+    emulators: [moonshot],
+  },
+  { slug: "z-ai", models: ["glm-5.3", "glm-5.2", "glm-4.6"], takesImages: false, emulators: [zAi] },
+  {
+    slug: "dashscope",
+    models: ["qwen-plus", "qwen3-235b-a22b", "qwen3.5-plus"],
+    takesImages: false,
+    emulators: [dashscope],
+  },
+  {
+    slug: "ollama",
+    headers: { "x-gateway-custom-host": `https://${ollamaHost}` },
+    models: ["gpt-oss:20b", "qwen3:8b", "llama3.2"],
+    takesImages: false,
+    emulators: [ollama],
+  },
+  {
+    slug: "openai",
+    host: "vllm",
+    headers: { "x-gateway-custom-host": `https://${vllmHost}/v1` },
+    models: ["mistralai/Mistral-Small-3.2-24B-Instruct-2506", "Qwen/Qwen3-32B"],
+    takesImages: false,
+    emulators: [vllm, vllmResponses],
+  },
 ];

@@ -176,6 +176,10 @@ export interface ChatForm {
   callIndex?(index: number): number | undefined;
   /** Members of a message for its reasoning; absent where the host shows none. */
   reasoning?(text: string, number: number): Members;
+  /** Further members of a message, such as what belongs to its calls. */
+  extend?(message: Members, asked: { model: string; number: number }): Members;
+  /** Deltas of a stream whose message has further members. */
+  stream?(deltas: readonly Members[], message: Members): Members[];
 }
 
 interface Spoken {
@@ -237,7 +241,8 @@ export function answerChat(form: ChatForm) {
     const number = memory.next();
     const reasoning = spoken.reasoning === "" ? {} : (form.reasoning?.(spoken.reasoning, number) ?? {});
     const { content, calls } = spoken;
-    const message = { role: "assistant", content, ...reasoning, ...(calls.length > 0 && { tool_calls: calls }) };
+    const said = { role: "assistant", content, ...reasoning, ...(calls.length > 0 && { tool_calls: calls }) };
+    const message = { ...said, ...form.extend?.(said, { model: request.model, number }) };
     for (const { id } of calls) memory.hand(String(id), { model: request.model, blocks: [message] });
     const head = { id: `chatcmpl-${number}`, created: 1_795_000_000, model: request.model };
     const finish_reason = calls.length > 0 ? "tool_calls" : "stop";
@@ -253,8 +258,9 @@ export function answerChat(form: ChatForm) {
       },
     });
     const asked = isObject(request.body.stream_options) && request.body.stream_options.include_usage === true;
+    const deltas = toChunks(spoken, reasoning, form);
     return eventStream([
-      ...toChunks(spoken, reasoning, form).map((delta) => chunk(delta)),
+      ...(form.stream?.(deltas, message) ?? deltas).map((delta) => chunk(delta)),
       chunk({}, finish_reason),
       ...(asked ? [{ data: { ...head, object: "chat.completion.chunk", choices: [], usage } }] : []),
       { data: "[DONE]" },
@@ -270,6 +276,39 @@ export const chatPrefix = ({ body }: EmulatedRequest): readonly unknown[] => [
 /** An error in OpenAI's shape. */
 export const refuseChat = (message: string): Response =>
   jsonResponse({ error: { message, type: "invalid_request_error", param: null, code: null } }, 400);
+
+/** A rule about the roles of messages. */
+export const roleRule = (source: string, toMessage: (role: string) => string): Rule => ({
+  id: "roles",
+  source,
+  find: (request) => {
+    const known = ["system", "user", "assistant", "tool"];
+    const wrong = messagesOf(request).find(({ role }) => !known.includes(String(role)));
+    return wrong && toMessage(String(wrong.role));
+  },
+});
+
+/** A rule about content: a string, or a list of text parts. */
+export const textOnlyRule = (source: string, message: string): Rule => ({
+  id: "text-only",
+  source: `${source} (content is a string, or a list of text parts)`,
+  find: (request) => {
+    const part = messagesOf(request)
+      .flatMap(({ content }) => (Array.isArray(content) ? content : []))
+      .find((one) => !isObject(one) || one.type !== "text");
+    return part === undefined ? undefined : message;
+  },
+});
+
+/** The kind of call that a request demands: of any function, or of the named one; undefined where it demands none. */
+export function demandedCall({ body }: EmulatedRequest): "required" | "specified" | undefined {
+  if (body.tool_choice === "required") return "required";
+  return isObject(body.tool_choice) ? "specified" : undefined;
+}
+
+/** Whether a request turns thinking off by the `thinking` field. */
+export const isUnthinking = ({ body }: EmulatedRequest): boolean =>
+  isObject(body.thinking) && body.thinking.type === "disabled";
 
 /** Whether arguments of earlier calls are JSON objects, for hosts that parse them. */
 export const parsedArgumentsRule = (source: string): Rule => ({
