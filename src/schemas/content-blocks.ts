@@ -14,6 +14,11 @@ export function isCallPlace(block: unknown): boolean {
   return isObject(block) && block.type === "tool_use" && block.name === undefined;
 }
 
+/** Whether a content part is reasoning, readable or encrypted. */
+export function isReasoningPart(part: unknown): boolean {
+  return isObject(part) && (part.type === "thinking" || part.type === "redacted_thinking");
+}
+
 /** The blocks without the places of calls that nothing follows: these calls come last anyway. */
 export function trimPlaces<Item>(blocks: readonly Item[]): Item[] {
   const last = blocks.findLastIndex((block) => !isCallPlace(block));

@@ -22,7 +22,7 @@ const count = (least: number) =>
 const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.exactOptional(v.pipe(schema, v.description(description)));
 
-/** A field of a request. */
+/** A field of a request, or a word that a field may hold. */
 const Field = v.pipe(
   v.string("must be a string"),
   v.minLength(1, "must not be empty"),
@@ -47,6 +47,14 @@ export const ModelFacts = v.strictObject(
       ),
       "Effort levels. An empty list: the model takes no effort. Default: any level is sent.",
     ),
+    effortWord: described(
+      Field,
+      "The host's word for any effort but `none`, where it has no levels. Default: it has the levels.",
+    ),
+    reasoningFormat: described(
+      Field,
+      "Value of `reasoning_format` that keeps reasoning apart from the text. Default: the field is not sent.",
+    ),
     thinking: described(
       choice(["adaptive", "budget", "either", "level", "switch", "template", "effort", "none"]),
       "The form in which the model is asked to think: a budget that it chooses, one in tokens, either of them, a level, a switch, a setting of its chat template, or an effort level alone; `none`: it does not think. Default: an effort level, and `thinking` as it is where the host has it.",
@@ -69,6 +77,10 @@ export const ModelFacts = v.strictObject(
     refusedFields: described(
       v.pipe(v.array(Field, "must be a list"), v.maxLength(100, "must have at most 100 entries"), v.readonly()),
       "Fields of requests that the model refuses. They are left out. Default: none.",
+    ),
+    refusedMessageFields: described(
+      v.pipe(v.array(Field, "must be a list"), v.maxLength(100, "must have at most 100 entries"), v.readonly()),
+      "Fields of messages that the model refuses. They are left out. Default: none.",
     ),
     chatServesToolsWithReasoning: described(
       flag,
@@ -96,6 +108,11 @@ export const ModelFacts = v.strictObject(
       flag,
       "Whether calls of earlier turns need the reasoning they came with, if only an empty one. Default: no.",
     ),
+    needsTextOfCalls: described(
+      flag,
+      "Whether calls of earlier turns need a text beside them, if only an empty one. Default: no.",
+    ),
+    takesReasoning: described(flag, "Whether messages may carry the reasoning of earlier turns. Default: yes."),
     refusesEmptyReasoning: described(
       flag,
       "Whether that reasoning must not be empty, so that a blank stands for it. Default: no.",

@@ -41,6 +41,7 @@ import { createRenderBudget, maxRenderedLength } from "../../src/prompts/render.
 import { ClientMetadata } from "../../src/schemas/oauth.ts";
 import { mcpServer } from "../mcp/support.ts";
 import { message as awsMessage } from "../support/aws-message.ts";
+import { fittingCases } from "./fitting-cases.ts";
 import type { Grammar } from "./mutations.ts";
 
 /** A parser of bytes from others. */
@@ -321,6 +322,7 @@ const jsonRefusals = [ExcessError, SyntaxError, TypeError];
 
 /** Parsers of bytes from others. Those with a budget say how long they hold the loop; others are bounded by their input. */
 export const parserCases: readonly ParserCase[] = [
+  ...fittingCases,
   {
     name: "Protocol Buffers",
     seeds: [Uint8Array.from(traces), Uint8Array.from(bytesField(1, bytesField(2, bytesField(2, span))))],

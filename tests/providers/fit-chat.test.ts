@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ExcessError } from "../../src/lib/budget.ts";
-import { fitChat } from "../../src/providers/core/fit-chat.ts";
+import { fitAdapter, fitChat } from "../../src/providers/core/fit-chat.ts";
 import { readCallArguments } from "../../src/providers/core/fit-messages.ts";
 import { createFactReader, nearestEffort } from "../../src/providers/core/model-facts.ts";
-import { restoreToolNames } from "../../src/providers/core/tool-names.ts";
+import { findToolNames, restoreToolNames, sendToolNames } from "../../src/providers/core/tool-names.ts";
 import type { ChatRequest } from "../../src/schemas/chat.ts";
 import type { EffortLevel } from "../../src/schemas/model-facts.ts";
 
@@ -17,7 +17,8 @@ function fit(request: Partial<ChatRequest>, facts: Parameters<typeof fitChat>[1]
     strict: true,
     drop: (member) => dropped.push(member),
   });
-  return { ...fitted, dropped };
+  const names = findToolNames(fitted, facts.toolNameLength ?? 64);
+  return { request: names ? sendToolNames(fitted, names) : fitted, names, dropped };
 }
 
 for (const [asked, levels, wanted] of [
@@ -238,4 +239,43 @@ test("calls of earlier turns get a blank where an empty reasoning is refused", (
     const { request } = fit({ messages: [user, given] }, { needsReasoningOfCalls: true, refusesEmptyReasoning: true });
     assert.deepEqual(request.messages[1], { ...bare, reasoning_content: " " });
   }
+});
+
+test("names of functions are computed once for a target, however many conversions it has", () => {
+  const long = `mcp__${"long_".repeat(20)}`;
+  let reads = 0;
+  const tools = [
+    {
+      type: "function",
+      function: {
+        get name() {
+          reads++;
+          return long;
+        },
+      },
+    },
+  ];
+  const adapter = fitAdapter(
+    { path: () => "/chat", toUpstream: () => ({}), fromUpstream: () => undefined, chunkCorrector: () => undefined },
+    { factsOf: () => ({}), isNative: false },
+  );
+  const request = { model: "m", messages: [user], tools };
+  const options = { strict: true, drop: () => {} };
+  adapter.fromUpstream?.({ choices: [] }, request, options);
+  const once = reads;
+  assert.ok(once > 0);
+  adapter.fromUpstream?.({ choices: [] }, request, options);
+  adapter.chunkCorrector?.(request, options);
+  adapter.streamMapper?.(request, options);
+  assert.equal(reads, once);
+  // another target may serve the same request
+  adapter.fromUpstream?.({ choices: [] }, request, { ...options });
+  assert.equal(reads, 2 * once);
+});
+
+test("a name that is too long for any host is refused, wherever it stands", () => {
+  const name = "n".repeat(1_025);
+  const tools = [declared("a"), declared(name)];
+  assert.throws(() => fit({ tools }, {}), { param: "tools.1.function.name" });
+  assert.equal(fit({ tools: [declared("n".repeat(1_024))] }, {}).names?.sent.size, 1);
 });

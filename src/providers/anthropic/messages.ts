@@ -1,9 +1,8 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { isCallPlace, placeCalls } from "../../schemas/content-blocks.ts";
+import { isCallPlace, isReasoningPart, placeCalls } from "../../schemas/content-blocks.ts";
 import { readCallArguments } from "../core/fit-messages.ts";
 import type { ConversionOptions } from "../core/types.ts";
-import { isReasoningPart } from "../shared/messages.ts";
 import { type Block, cacheControl, refuse, replayBlocks, toBlocks } from "./parts.ts";
 
 type Message = ChatRequest["messages"][number];

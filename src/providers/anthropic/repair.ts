@@ -1,5 +1,5 @@
+import { isReasoningPart } from "../../schemas/content-blocks.ts";
 import type { CallFailure, ConversionOptions } from "../core/types.ts";
-import { isReasoningPart } from "../shared/messages.ts";
 
 /**
  * A message of a chat or of the Messages API. Both contain blocks; a chat message also has those of earlier responses.

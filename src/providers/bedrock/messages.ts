@@ -1,9 +1,8 @@
 import { crc32 } from "../../lib/hash.ts";
 import { isObject, nonEmptyString, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { isCallPlace, placeCalls } from "../../schemas/content-blocks.ts";
+import { isCallPlace, isReasoningPart, placeCalls } from "../../schemas/content-blocks.ts";
 import type { ConversionOptions } from "../core/types.ts";
-import { isReasoningPart } from "../shared/messages.ts";
 import { type BedrockModel, takesCachePoints } from "./model.ts";
 import { type Block, mediaPart, refuse } from "./parts.ts";
 

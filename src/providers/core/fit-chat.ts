@@ -34,20 +34,28 @@ function fitSampling(body: Members, { sampling = "any" }: ModelFacts, options: C
   for (const name of given.slice(1)) leaveOut(body, name, true, options);
 }
 
-/** Brings the effort to the nearest level of the model. */
-function fitEffort(body: Members, { efforts }: ModelFacts, options: ConversionOptions): void {
+/** Brings the effort to the nearest level of the model, or to the host's word for it. */
+function fitEffort(body: Members, { efforts, effortWord }: ModelFacts, options: ConversionOptions): void {
   const { reasoning_effort: asked } = body;
-  if (efforts === undefined || asked === undefined) return;
+  if (efforts === undefined || asked === undefined || asked === effortWord) return;
   const level = isEffort(asked) ? nearestEffort(asked, efforts) : undefined;
-  if (level === asked) return;
-  options.drop("reasoning_effort");
-  if (level === undefined) delete body.reasoning_effort;
-  else body.reasoning_effort = level;
+  if (level === undefined) {
+    leaveOut(body, "reasoning_effort", true, options);
+    return;
+  }
+  if (level !== asked) options.drop("reasoning_effort");
+  body.reasoning_effort = level === "none" ? level : (effortWord ?? level);
 }
 
 /** Leaves out what the model refuses. A penalty of 0 is the default. */
-function fitFields(body: Members, { refusedFields = [] }: ModelFacts, options: ConversionOptions): void {
+function fitFields(
+  body: Members,
+  { refusedFields = [], reasoningFormat }: ModelFacts,
+  options: ConversionOptions,
+): void {
   for (const name of refusedFields) leaveOut(body, name, body[name] !== 0, options);
+  if (reasoningFormat === undefined || body.include_reasoning !== undefined) return;
+  body.reasoning_format ??= reasoningFormat;
 }
 
 /** A tool whose schema the model takes. */
@@ -58,17 +66,11 @@ function fitTool(tool: Tool, facts: ModelFacts, budget: Budget): Tool {
   return parameters === named.parameters ? tool : { ...tool, function: { ...named, parameters } };
 }
 
-/** A chat as a model takes it, and the names of functions that were changed for that. */
-interface FittedChat {
-  request: ChatRequest;
-  names: ToolNames | undefined;
-}
-
 /**
  * Fits a chat to what a model takes. What is left out or changed in meaning is reported; what the model can be given in
  * another form is given in that form. Does not modify its argument.
  */
-export function fitChat(request: ChatRequest, facts: ModelFacts, options: ConversionOptions): FittedChat {
+export function fitChat(request: ChatRequest, facts: ModelFacts, options: ConversionOptions): ChatRequest {
   const body: ChatRequest = { ...request };
   fitSampling(body, facts, options);
   fitToolChoice(body, facts, options);
@@ -80,8 +82,7 @@ export function fitChat(request: ChatRequest, facts: ModelFacts, options: Conver
     body.tools = body.tools.map((tool) => fitTool(tool, facts, budget));
   }
   body.messages = fitMessages(body.messages, facts, options);
-  const names = findToolNames(body, facts.toolNameLength ?? defaultNameLength);
-  return { request: names ? sendToolNames(body, names) : body, names };
+  return body;
 }
 
 /** A mapper whose chunks have the caller's names. */
@@ -108,39 +109,63 @@ function correctNames(inner: ChunkCorrector | undefined, names: ToolNames): Chun
 
 type ChatAdapter = OperationAdapter<"chat">;
 
-/** A provider's chat, its requests fitted to the facts of their models, and its responses with the caller's names. */
-export function fitAdapter(adapter: ChatAdapter, { factsOf, isNative }: FitOptions): ChatAdapter {
-  const read = (request: ChatRequest, options: ConversionOptions): ModelFacts | undefined =>
+/** What is known of a chat that goes to one target. */
+interface Fitting {
+  request: ChatRequest;
+  /** Absent: the chat is sent as it is. */
+  facts: ModelFacts | undefined;
+  names: ToolNames | undefined;
+}
+
+/** Reads what is known of chats. The conversions of one target share their options, so its names are computed once. */
+class FittingReader {
+  readonly #options: FitOptions;
+  readonly #known = new WeakMap<ConversionOptions, Fitting>();
+
+  constructor(options: FitOptions) {
+    this.#options = options;
+  }
+
+  read(request: ChatRequest, options: ConversionOptions): Fitting {
+    const known = this.#known.get(options);
+    if (known?.request === request) return known;
+    const { factsOf, isNative } = this.#options;
     // what the operator says of a model holds for chats in its own dialect too
-    isNative && !options.isConverted
-      ? options.modelFacts
-      : { ...factsOf(request.model, options), ...options.modelFacts };
-  const namesOf = (request: ChatRequest, options: ConversionOptions): ToolNames | undefined => {
-    const facts = request.tools ? read(request, options) : undefined;
-    return facts && findToolNames(request, facts.toolNameLength ?? defaultNameLength);
-  };
+    const isOwn = isNative && !options.isConverted;
+    const facts = isOwn ? options.modelFacts : { ...factsOf(request.model, options), ...options.modelFacts };
+    const names = facts && findToolNames(request, facts.toolNameLength ?? defaultNameLength);
+    const made = { request, facts, names };
+    this.#known.set(options, made);
+    return made;
+  }
+}
+
+/** A provider's chat, its requests fitted to the facts of their models, and its responses with the caller's names. */
+export function fitAdapter(adapter: ChatAdapter, fit: FitOptions): ChatAdapter {
+  const reader = new FittingReader(fit);
   return {
     ...adapter,
     toUpstream(request, options) {
-      const facts = read(request, options);
-      const fitted = facts ? fitChat(request, facts, options).request : request;
-      return adapter.toUpstream ? adapter.toUpstream(fitted, options) : fitted;
+      const { facts, names } = reader.read(request, options);
+      const fitted = facts ? fitChat(request, facts, options) : request;
+      const named = names ? sendToolNames(fitted, names) : fitted;
+      return adapter.toUpstream ? adapter.toUpstream(named, options) : named;
     },
     fromUpstream(body, request, options) {
       const answer = adapter.fromUpstream?.(body, request, options);
-      const names = namesOf(request, options);
+      const { names } = reader.read(request, options);
       if (!names) return answer;
       const given = answer ?? body;
       return isObject(given) ? (restoreToolNames(given, names) as ChatResponse) : answer; // the same shape, other names
     },
     streamMapper(request, options) {
       const mapper = adapter.streamMapper?.(request, options);
-      const names = mapper && namesOf(request, options);
+      const names = mapper && reader.read(request, options).names;
       return names ? withNames(mapper, names) : mapper;
     },
     chunkCorrector(request, options) {
       const inner = adapter.chunkCorrector?.(request, options);
-      const names = namesOf(request, options);
+      const { names } = reader.read(request, options);
       // a stream that is mapped is not corrected
       if (!names || (!inner && adapter.streamMapper?.(request, options))) return inner;
       return correctNames(inner, names);

@@ -2,6 +2,7 @@ import { fnv1a } from "../../lib/fnv.ts";
 import { isObject, objectsIn, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ModelFacts } from "../../schemas/model-facts.ts";
+import { withoutFields, withoutReasoning } from "./fit-fields.ts";
 import type { ConversionOptions } from "./types.ts";
 
 type Message = ChatRequest["messages"][number];
@@ -118,27 +119,8 @@ export function fitMessages(
   return facts.alternatesRoles ? alternateRoles(fitted) : fitted;
 }
 
-function fitEach(
-  messages: ChatRequest["messages"],
-  facts: ModelFacts,
-  options: ConversionOptions,
-): ChatRequest["messages"] {
-  const {
-    callIds = "any",
-    parsesArguments = false,
-    lateInstructions = "system",
-    needsReasoningOfCalls = false,
-  } = facts;
-  const fitsCalls = callIds !== "any" || parsesArguments;
-  const moves = lateInstructions === "user";
-  if (!fitsCalls && !moves && !needsReasoningOfCalls) return messages;
-  const first = messages.findIndex((message) => !isInstruction(message));
-  return messages.map((message, index) => {
-    if (isInstruction(message)) return moves && first >= 0 && index > first ? { ...message, role: "user" } : message;
-    const fitted = fitsCalls ? fitCalls(message, facts, options) : message;
-    return needsReasoningOfCalls && hasCalls(message) ? withReasoning(fitted, facts) : fitted;
-  });
-}
+const hasCalls = ({ role, tool_calls: calls }: Message): boolean =>
+  role === "assistant" && Array.isArray(calls) && calls.length > 0;
 
 /** A message with reasoning: an empty one where it has none, or a blank. */
 function withReasoning(message: Message, { refusesEmptyReasoning = false }: ModelFacts): Message {
@@ -147,5 +129,38 @@ function withReasoning(message: Message, { refusesEmptyReasoning = false }: Mode
   return { ...message, reasoning_content: refusesEmptyReasoning ? " " : "" };
 }
 
-const hasCalls = ({ role, tool_calls: calls }: Message): boolean =>
-  role === "assistant" && Array.isArray(calls) && calls.length > 0;
+/** A message in the model's form, whatever stands around it. */
+function fitMessage(message: Message, facts: ModelFacts, options: ConversionOptions): Message {
+  const { callIds = "any", parsesArguments = false, refusedMessageFields: refused = [] } = facts;
+  let made = callIds !== "any" || parsesArguments ? fitCalls(message, facts, options) : message;
+  if (facts.takesReasoning === false) made = withoutReasoning(made, options);
+  if (refused.length > 0) made = withoutFields(made, refused, options);
+  if (!hasCalls(message)) return made;
+  if (facts.needsReasoningOfCalls) made = withReasoning(made, facts);
+  return facts.needsTextOfCalls ? { ...made, content: made.content ?? "" } : made;
+}
+
+/** Facts that concern each message for itself. */
+const messageFacts = [
+  "parsesArguments",
+  "refusedMessageFields",
+  "needsReasoningOfCalls",
+  "needsTextOfCalls",
+] as const satisfies readonly (keyof ModelFacts)[];
+
+function fitEach(
+  messages: ChatRequest["messages"],
+  facts: ModelFacts,
+  options: ConversionOptions,
+): ChatRequest["messages"] {
+  const { callIds = "any", lateInstructions = "system", takesReasoning = true } = facts;
+  const fits = callIds !== "any" || !takesReasoning || messageFacts.some((name) => facts[name]);
+  const moves = lateInstructions === "user";
+  if (!fits && !moves) return messages;
+  const first = messages.findIndex((message) => !isInstruction(message));
+  return messages.map((message, index) => {
+    const isLate = moves && first >= 0 && index > first && isInstruction(message);
+    const made = isLate ? { ...message, role: "user" } : message;
+    return fits ? fitMessage(made, facts, options) : made;
+  });
+}

@@ -1,3 +1,4 @@
+import { InvalidRequestError } from "../../errors.ts";
 import { fnv1a } from "../../lib/fnv.ts";
 import { isObject, objectsIn } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
@@ -25,15 +26,40 @@ function shorten(name: string, length: number, salt: number): string {
   return `${name.replace(foreign, "_").slice(0, length - digestLength)}_${digest}`;
 }
 
-/** Names of functions in the tools of a request, and in its earlier calls. */
-function listNames({ tools, messages }: ChatRequest): string[] {
-  const called = messages.flatMap(({ tool_calls: calls }) => objectsIn(calls));
-  return [...(tools ?? []), ...called].flatMap(({ function: named }) =>
-    isObject(named) && typeof named.name === "string" ? [named.name] : [],
-  );
+/** Longest name of a function, in characters. No host takes names as long, and a digest of each is computed. */
+const maxNameLength = 1_024;
+
+/** Names of functions in holders such as tools and calls. */
+function namesIn(holders: readonly unknown[], path: string): string[] {
+  return holders.flatMap((holder, index) => {
+    const named = isObject(holder) ? holder.function : undefined;
+    if (!isObject(named) || typeof named.name !== "string") return [];
+    if (named.name.length <= maxNameLength) return [named.name];
+    const param = `${path}.${index}.function.name`;
+    throw new InvalidRequestError(`Invalid ${param}: a name has at most ${maxNameLength} characters`, {
+      param,
+      code: "invalid_tool_name",
+    });
+  });
 }
 
-/** Names that a host does not take, with those that are sent instead. Undefined where it takes all, as nearly always. */
+/**
+ * Names of functions in the tools of a request, and in its earlier calls.
+ *
+ * @throws {InvalidRequestError} If one is too long for any host.
+ */
+function listNames({ tools, messages }: ChatRequest): string[] {
+  const called = messages.flatMap(({ tool_calls: calls }, index) =>
+    Array.isArray(calls) ? namesIn(calls, `messages.${index}.tool_calls`) : [],
+  );
+  return [...namesIn(tools ?? [], "tools"), ...called];
+}
+
+/**
+ * Names that a host does not take, with those that are sent instead. Undefined where it takes all, as nearly always.
+ *
+ * @throws {InvalidRequestError} If one is too long for any host.
+ */
 export function findToolNames(request: ChatRequest, length: number): ToolNames | undefined {
   const names = listNames(request);
   const wrong = names.filter((name) => name.length > length || !plain.test(name));

@@ -1,10 +1,9 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject, nonEmptyString, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { withoutPlaces } from "../../schemas/content-blocks.ts";
+import { isReasoningPart, withoutPlaces } from "../../schemas/content-blocks.ts";
 import { isDetailSignature } from "../../schemas/reasoning-details.ts";
 import type { ConversionOptions } from "../core/types.ts";
-import { isReasoningPart } from "../shared/messages.ts";
 import { type MediaPart, toMediaPart } from "./media.ts";
 import { traitsOf } from "./model.ts";
 

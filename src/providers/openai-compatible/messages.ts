@@ -1,7 +1,7 @@
 import { isObject, objectsIn } from "../../lib/json.ts";
+import { isReasoningPart } from "../../schemas/content-blocks.ts";
 import { isDetailSignature, readDetailSignature } from "../../schemas/reasoning-details.ts";
 import type { ConversionOptions } from "../core/types.ts";
-import { isReasoningPart } from "../shared/messages.ts";
 
 /** How a provider's messages differ from the gateway's. */
 export interface MessageRules {

@@ -1,7 +1,6 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { plainIssues } from "../../lib/issues.ts";
-import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 
 const Image = v.union([v.string(), v.looseObject({ url: v.string(), detail: v.nullish(v.string()) })]);
@@ -88,11 +87,6 @@ export function imageOf({ image_url }: Part): { url: string; detail?: string } |
   if (typeof image_url === "string") return { url: image_url };
   if (!image_url) return undefined;
   return { url: image_url.url, ...(typeof image_url.detail === "string" && { detail: image_url.detail }) };
-}
-
-/** Whether a content part is reasoning, readable or encrypted. */
-export function isReasoningPart(part: unknown): boolean {
-  return isObject(part) && (part.type === "thinking" || part.type === "redacted_thinking");
 }
 
 /** Whether a value is present: neither undefined nor null. */

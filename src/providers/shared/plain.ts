@@ -1,8 +1,9 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { isReasoningPart } from "../../schemas/content-blocks.ts";
 import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { maxTokensOf } from "./members.ts";
-import { isReasoningPart, type Message, type Part, readMessages, refuseMember } from "./messages.ts";
+import { type Message, type Part, readMessages, refuseMember } from "./messages.ts";
 import { createOpenaiLikeMapper, fromOpenaiLike } from "./openai-like.ts";
 
 function toPlainPart({ cache_control: _, ...part }: Part): object {

@@ -1,0 +1,37 @@
+import { isObject } from "../../lib/json.ts";
+import type { ChatRequest } from "../../schemas/chat.ts";
+import { isReasoningPart } from "../../schemas/content-blocks.ts";
+import type { ConversionOptions } from "./types.ts";
+
+type Message = ChatRequest["messages"][number];
+
+const textOf = (block: unknown): string => (isObject(block) && typeof block.text === "string" ? block.text : "");
+
+/** An earlier response without its reasoning; the same object where it has none. */
+export function withoutReasoning(message: Message, { drop }: ConversionOptions): Message {
+  if (message.role !== "assistant") return message;
+  const { reasoning_content: text, reasoning, content_blocks: blocks, ...rest } = message;
+  const parts: readonly unknown[] = Array.isArray(rest.content) ? rest.content : [];
+  const remaining = parts.filter((part) => !isReasoningPart(part));
+  const inContent = remaining.length < parts.length;
+  const inBlocks = Array.isArray(blocks);
+  if (text === undefined && reasoning === undefined && !inBlocks && !inContent) return message;
+  if (text || reasoning || inContent || (inBlocks && blocks.some(isReasoningPart))) drop("messages.reasoning_content");
+  // parts as they were
+  if (inContent) return { ...rest, content: remaining.length > 0 ? remaining : null } as Message;
+  if (!inBlocks || (rest.content !== null && rest.content !== undefined)) return rest;
+  const said = blocks.map(textOf).join("");
+  return said === "" ? rest : { ...rest, content: said };
+}
+
+/** A message without the fields that the model refuses; the same object where it has none. */
+export function withoutFields(message: Message, names: readonly string[], { drop }: ConversionOptions): Message {
+  let made = message;
+  for (const name of names) {
+    if (made[name] === undefined) continue;
+    if (made[name] !== null) drop(`messages.${name}`);
+    const { [name]: _, ...rest } = made;
+    made = { ...rest, role: message.role };
+  }
+  return made;
+}
