@@ -140,6 +140,10 @@ Every provider also takes [an OAuth client](control-plane.md#oauth-clients-of-pr
 
 - A field of OpenAI's that a provider does not support is left out and listed in \`x-gateway-dropped-params\`. If the response would then differ from
   what the request asks for, the request is refused with 400.
+- What a model takes is [a table of its provider](model-facts.md): an effort becomes the nearest level of the model, and fields that it refuses
+  are left out and listed. Models that the tables of \`groq\` and \`cerebras\` do not have get no effort, because most models of these hosts
+  refuse it.
+- Names of functions that a provider does not take are replaced by short ones. A name of more than 1,024 characters is refused with 400.
 - A field that OpenAI does not have is forwarded (Bedrock: in \`additionalModelRequestFields\`).
 - \`max_completion_tokens\` takes precedence over \`max_tokens\`.
 - Google's models return audio as samples (\`pcm16\`), or as a file if \`audio.format\` is \`wav\` and the request does not stream.

@@ -6,7 +6,7 @@ import { parseExact } from "../lib/exact-numbers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { toSnake } from "../lib/member-names.ts";
 import { kindOfMember, plainName } from "../lib/secret-names.ts";
-import { maskAddress } from "../lib/secret-values.ts";
+import { maskPath } from "../lib/secret-values.ts";
 import type { SecretPlace, Vault } from "./vault.ts";
 
 /** Kinds of record whose content has embedded secrets; also the kind of the sealed secrets. */
@@ -66,9 +66,11 @@ function isCarrier(path: readonly string[], rules: ContentRules): boolean {
   return headersName.test(plainName(name)) || isSecretMember(name, rules);
 }
 
-/** The mask of an address; undefined where it holds no secret. */
+/** An address without its possibly secret parts: user, query, fragment, and segments of the path that look random. */
 function maskUrl(url: string): string | undefined {
-  const shown = maskAddress(url);
+  const shown = maskPath(url)
+    .replace(/^([a-z]+:\/\/)[^/?#]*@/i, "$1*****@")
+    .replace(/[?#].*$/s, "?*****");
   return shown === url ? undefined : shown;
 }
 
@@ -219,8 +221,6 @@ export interface ContentOpener {
     versions: readonly ContentVersion[],
     sealed?: readonly SecretRow[],
   ): Promise<Map<string, string>>;
-  /** A single secret; undefined if it cannot be opened. */
-  text(row: SecretRow): Promise<string | undefined>;
 }
 
 async function openOne({ content }: ContentVersion, rows: readonly SecretRow[], vault: Vault): Promise<string> {
@@ -258,6 +258,5 @@ export function createContentOpener(stores: Pick<ControlStores, "secrets">, vaul
       );
       return new Map(found.flat());
     },
-    text: (row) => vault.open(row).catch(() => undefined),
   };
 }

@@ -113,17 +113,18 @@ async function runRound(place: Place, run: Run, round: number): Promise<Fault | 
   const init = { method: "POST", headers: headersOf(run, provider), body: JSON.stringify(body) };
   const response = await send(gateway, client.path(model), init);
   const refusal = world.refusals[refused];
-  const emulator = world.requests[asked]?.emulator;
+  const { emulator, request } = world.requests[asked] ?? {};
   if (refusal && response.status >= 400) {
     const sent = JSON.stringify(refusal.body).slice(0, 3_000);
     if (emulator && isRefusedAnyway(run, body, world, emulator)) return "ended";
     return { kind: "refused", round, detail: `${refusal.rule}: ${refusal.message}\nsent ${sent}` };
   }
-  if (response.status !== 200 || !emulator)
+  if (response.status !== 200 || !emulator || !request)
     return { kind: "status", round, detail: `${response.status} ${await response.text()}` };
   const heard = await client.hear(response).catch((error: unknown) => String(error));
   if (typeof heard === "string") return { kind: "unread", round, detail: heard };
-  const showsReasoning = client.showsReasoning && emulator.showsReasoning(model) && conversation.setup.effort !== "off";
+  const showsReasoning =
+    client.showsReasoning && emulator.showsReasoning(model, request) && conversation.setup.effort !== "off";
   const difference = compare(heard, turn, showsReasoning);
   if (difference) return { kind: "heard", round, detail: difference };
   return findPrefixFault(world, asked, emulator, round);

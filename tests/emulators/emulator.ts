@@ -85,8 +85,8 @@ export interface Emulator {
    * own SDK, it may refuse through the gateway too.
    */
   native?: "chat" | "messages" | "responses" | "gemini";
-  /** Whether the model's reasoning reaches clients whose dialect has a place for it. */
-  showsReasoning(model: string): boolean;
+  /** Whether the model reasons for a request, and its reasoning reaches clients whose dialect has a place for it. */
+  showsReasoning(model: string, request: EmulatedRequest): boolean;
   rules: readonly Rule[];
   /** Whether this API serves the address. */
   serves(url: URL): boolean;

@@ -1,13 +1,17 @@
 import { anthropic } from "./anthropic.ts";
+import { cohere } from "./cohere.ts";
 import { dashscope } from "./dashscope.ts";
 import { deepseek } from "./deepseek.ts";
 import type { EmulatedProvider } from "./emulator.ts";
+import { groq, groqResponses } from "./groq.ts";
+import { mistral } from "./mistral.ts";
 import { moonshot } from "./moonshot.ts";
 import { ollama, ollamaHost } from "./ollama.ts";
 import { openaiChat } from "./openai-chat.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import { openrouter, openrouterResponses } from "./openrouter.ts";
 import { vllm, vllmHost, vllmResponses } from "./vllm.ts";
+import { xai, xaiResponses } from "./xai.ts";
 import { zAi } from "./z-ai.ts";
 
 /** The emulated providers. */
@@ -23,6 +27,30 @@ export const providers: readonly EmulatedProvider[] = [
     models: ["claude-opus-4-8", "claude-sonnet-4-6", "claude-opus-4-5", "claude-haiku-4-5"],
     takesImages: true,
     emulators: [anthropic],
+  },
+  {
+    slug: "mistral-ai",
+    models: ["mistral-small-2603", "mistral-large-2411", "magistral-medium-2509", "mistral-medium-2508"],
+    takesImages: true,
+    emulators: [mistral],
+  },
+  {
+    slug: "cohere",
+    models: ["command-a-reasoning-08-2025", "command-a-03-2025"],
+    takesImages: false,
+    emulators: [cohere],
+  },
+  {
+    slug: "x-ai",
+    models: ["grok-4.5", "grok-4.3", "grok-4-1-fast-reasoning", "grok-code-fast-1", "grok-3-mini", "grok-3"],
+    takesImages: true,
+    emulators: [xai, xaiResponses],
+  },
+  {
+    slug: "groq",
+    models: ["openai/gpt-oss-120b", "qwen/qwen3.8-27b", "llama-3.3-70b-versatile", "moonshotai/kimi-k2-instruct"],
+    takesImages: false,
+    emulators: [groq, groqResponses],
   },
   { slug: "deepseek", models: ["deepseek-v4-pro", "deepseek-chat"], takesImages: false, emulators: [deepseek] },
   {

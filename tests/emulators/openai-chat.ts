@@ -175,7 +175,7 @@ export interface ChatForm {
   /** The index that a streamed call carries. */
   callIndex?(index: number): number | undefined;
   /** Members of a message for its reasoning; absent where the host shows none. */
-  reasoning?(text: string, number: number): Members;
+  reasoning?(text: string, number: number, request: EmulatedRequest): Members;
   /** Further members of a message, such as what belongs to its calls. */
   extend?(message: Members, asked: { model: string; number: number }): Members;
   /** Deltas of a stream whose message has further members. */
@@ -239,7 +239,7 @@ export function answerChat(form: ChatForm) {
   return (turn: ModelTurn, request: EmulatedRequest, memory: Memory): Response => {
     const spoken = speak(turn, memory, form);
     const number = memory.next();
-    const reasoning = spoken.reasoning === "" ? {} : (form.reasoning?.(spoken.reasoning, number) ?? {});
+    const reasoning = spoken.reasoning === "" ? {} : (form.reasoning?.(spoken.reasoning, number, request) ?? {});
     const { content, calls } = spoken;
     const said = { role: "assistant", content, ...reasoning, ...(calls.length > 0 && { tool_calls: calls }) };
     const message = { ...said, ...form.extend?.(said, { model: request.model, number }) };

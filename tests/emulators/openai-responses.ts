@@ -206,8 +206,10 @@ function toItem(said: Said, memory: Memory): Members {
 }
 
 /** Items of a turn; models without reasoning have none. */
-function toItems({ said }: ModelTurn, { model }: EmulatedRequest, memory: Memory): Members[] {
-  const items = said.filter(({ kind }) => kind !== "thinking" || reasons.test(model)).map((one) => toItem(one, memory));
+function toItems({ said }: ModelTurn, { model }: EmulatedRequest, memory: Memory, thinking: RegExp): Members[] {
+  const items = said
+    .filter(({ kind }) => kind !== "thinking" || thinking.test(model))
+    .map((one) => toItem(one, memory));
   for (const item of items) {
     if (typeof item.encrypted_content === "string") memory.hand(item.encrypted_content, { model, blocks: items });
   }
@@ -252,8 +254,8 @@ const usage = {
   total_tokens: 52,
 };
 
-function answer(turn: ModelTurn, request: EmulatedRequest, memory: Memory): Response {
-  const output = toItems(turn, request, memory);
+function respond(turn: ModelTurn, request: EmulatedRequest, memory: Memory, thinking: RegExp): Response {
+  const output = toItems(turn, request, memory, thinking);
   const head = { id: `resp_${memory.next()}`, object: "response", created_at: 1_795_000_000, model: request.model };
   const whole = { ...head, status: "completed", output, error: null, incomplete_details: null, usage };
   if (!request.streams) return jsonResponse(whole);
@@ -269,15 +271,33 @@ function answer(turn: ModelTurn, request: EmulatedRequest, memory: Memory): Resp
   );
 }
 
-/** OpenAI's Responses API. */
-export const openaiResponses: Emulator = {
-  name: "OpenAI Responses",
+/** A host's Responses API. */
+interface ResponsesHost {
+  name: string;
+  /** The host and the path of the API. */
+  address: string;
+  rules: readonly Rule[];
+  /** Models whose reasoning it shows. */
+  thinking: RegExp;
+}
+
+/** A Responses API in OpenAI's form. */
+export const responsesEmulator = ({ name, address, rules, thinking }: ResponsesHost): Emulator => ({
+  name,
   native: "responses",
-  showsReasoning: (model) => reasons.test(model),
+  showsReasoning: (model) => thinking.test(model),
   rules,
-  serves: ({ host, pathname }) => host === "api.openai.com" && pathname === "/v1/responses",
+  serves: ({ host, pathname }) => host + pathname === address,
   read: readRequest,
   prefixOf: ({ body }) => [body.instructions ?? null, body.tools ?? null, ...objectsOf(body.input)],
   refuse: refuseChat,
-  answer,
-};
+  answer: (turn, request, memory) => respond(turn, request, memory, thinking),
+});
+
+/** OpenAI's Responses API. */
+export const openaiResponses = responsesEmulator({
+  name: "OpenAI Responses",
+  address: "api.openai.com/v1/responses",
+  rules,
+  thinking: reasons,
+});

@@ -55,6 +55,13 @@ const reasoningStream = [
 
 const chatBody = (extra: object) => ({ ...hello, ...extra });
 
+/** A piece of the plan of calls, which is the reasoning of models that do not think. */
+const planned = (thinking: string) => ({
+  tool_plan: thinking,
+  reasoning_content: thinking,
+  content_blocks: [{ index: 0, delta: { thinking } }],
+});
+
 testConformance(cohere, [
   {
     name: "a rich request",
@@ -218,7 +225,7 @@ testConformance(cohere, [
     request: chatBody({ stream: true }),
     strict: false,
     stream: fixture("cohere", "stream-tools.sse"),
-    chunks: streamedCalls([{ tool_plan: "I will look" }, { tool_plan: " up both." }]),
+    chunks: streamedCalls([planned("I will look"), planned(" up both.")]),
   },
   {
     name: "a stream of thinking",

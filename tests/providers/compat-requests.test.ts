@@ -20,6 +20,8 @@ const isOn = { thinking: { type: "enabled" } };
 /** As Claude Code asks current models. */
 const isAdaptive = { thinking: { type: "adaptive", display: "summarized" } };
 const other = { type: "function", function: { name: "other" } };
+/** A model that reasons, at hosts of open models. */
+const gptOss = "openai/gpt-oss-120b";
 
 const rows: readonly Row[] = [
   // fields a provider rejects
@@ -165,8 +167,8 @@ const rows: readonly Row[] = [
   ["openai", { model: "gpt-4o", reasoning_effort: "low" }, { model: "gpt-4o" }, ["reasoning_effort"]],
   [
     "groq",
-    { thinking: { type: "enabled" }, reasoning_effort: "low", reasoning_format: "parsed" },
-    { reasoning_effort: "low", reasoning_format: "parsed" },
+    { model: gptOss, thinking: { type: "enabled" }, reasoning_effort: "low", include_reasoning: true },
+    { model: gptOss, reasoning_effort: "low", include_reasoning: true },
   ],
   ["deepseek", { reasoning_effort: "high" }, { reasoning_effort: "high", thinking: { type: "enabled" } }],
   ["deepseek", { reasoning_effort: "none" }, { thinking: { type: "disabled" } }],
@@ -359,11 +361,15 @@ function converted(options: { first?: object; second?: object; old?: object; cur
 const cachedTool = { ...tools[0], cache_control: { type: "ephemeral" } };
 const dropped = ["cache_control", "content_blocks", "thought_signature"];
 
-function conversationCase(wanted: readonly unknown[], change: Partial<ConformanceCase> = {}): ConformanceCase {
+function conversationCase(
+  wanted: readonly unknown[],
+  change: Partial<ConformanceCase> = {},
+  model = "m",
+): ConformanceCase {
   return {
     name: "a conversation with fields of other shapes",
-    request: { model: "m", messages: conversation, tools: [cachedTool] },
-    sent: { body: { model: "m", messages: wanted, tools } },
+    request: { model, messages: conversation, tools: [cachedTool] },
+    sent: { body: { model, messages: wanted, tools } },
     dropped,
     answer,
     wanted: answer,
@@ -376,7 +382,7 @@ const flat = { first: { role: "system", content: "Be brief." }, second: { role: 
 const cases: Readonly<Record<string, ConformanceCase>> = {
   openai: conversationCase(converted({ first: developer, old: {} }), { dropped: [...dropped, "reasoning_content"] }),
   nebius: conversationCase(converted()),
-  groq: conversationCase(converted({ old: { reasoning: "Check hours." } })),
+  groq: conversationCase(converted({ old: { reasoning: "Check hours." } }), {}, gptOss),
   cerebras: conversationCase(converted({ old: { reasoning: "Check hours." } })),
   deepseek: conversationCase(converted({ old: {}, current: { reasoning_content: "Check hours." } })),
   "z-ai": conversationCase(converted(flat)),
@@ -409,12 +415,13 @@ const cases: Readonly<Record<string, ConformanceCase>> = {
 for (const [slug, one] of Object.entries(cases)) {
   const provider = registry.get(slug);
   if (!provider) throw new Error(`no ${slug}`);
+  const model = provider.slug === "groq" ? gptOss : "m";
   testConformance(provider, [
     one,
     {
       name: "thinking parts, and text that is only in blocks",
       request: {
-        model: "m",
+        model,
         messages: [
           ...messages,
           {
@@ -437,7 +444,7 @@ for (const [slug, one] of Object.entries(cases)) {
       },
       sent: {
         body: {
-          model: "m",
+          model,
           messages: [
             ...messages,
             { role: "assistant", content: [{ type: "text", text: "c" }] },

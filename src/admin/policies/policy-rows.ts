@@ -1,10 +1,11 @@
 import type * as v from "valibot";
 import type { ControlStores } from "../../db/stores/control.ts";
+import type { JsonValue } from "../../db/tables/columns.ts";
 import type { Filter, TenantStore } from "../../db/tenant-store.ts";
 import type { AdminEndpoint, QueryParameter } from "../../endpoint.ts";
-import { NoContent } from "../../schemas/objects.ts";
-import { CreatedPolicy, type PolicyCondition, policyStatuses } from "../../schemas/policies.ts";
-import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
+import { type PolicyCondition, policyStatuses } from "../../schemas/policies.ts";
+import { type AdminCall, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
+import { toJson } from "../core/json-column.ts";
 import { readChoice, readPage, readTenant, readText, requireFound, requireId, toList } from "../core/request.ts";
 
 /** The columns that endpoints need of each kind of policy. */
@@ -12,7 +13,7 @@ interface PolicyRow {
   id: string;
   organisationId: string;
   workspaceId: string;
-  status: (typeof policyStatuses)[number];
+  status: string;
   lastUpdatedAt: number;
 }
 
@@ -24,12 +25,9 @@ function readStatus(query: URLSearchParams) {
   return readChoice(query, "status", policyStatuses) ?? "active";
 }
 
-/** A condition of a body: an exclusion may be null. */
-type GivenCondition = Omit<PolicyCondition, "excludes"> & { excludes?: PolicyCondition["excludes"] | null };
-
-/** Conditions as they are stored: an exclusion that is null is left out. */
-export function toStoredConditions(conditions: readonly GivenCondition[]): PolicyCondition[] {
-  return conditions.map(({ excludes, ...condition }) => (excludes == null ? condition : { ...condition, excludes }));
+/** Conditions as they are stored: an absent exclusion is left out. */
+export function toStoredConditions(conditions: readonly PolicyCondition[]): JsonValue {
+  return toJson(conditions.map((condition) => ({ ...condition, excludes: condition.excludes ?? undefined })));
 }
 
 /** The workspace that a body names, in a body of either kind. */
@@ -58,8 +56,6 @@ export async function findPolicy<Row extends PolicyRow>(
 
 /** A kind of policy: its endpoints, and what they do differently. */
 interface PolicyKind<Row extends PolicyRow, Create extends v.GenericSchema, Update extends v.GenericSchema> {
-  /** Schemas of a page of the list, and of one policy. */
-  responses: { list: v.GenericSchema; one: v.GenericSchema };
   /** Path of its endpoints. */
   path: string;
   /** The kind in the audit log. */
@@ -73,8 +69,8 @@ interface PolicyKind<Row extends PolicyRow, Create extends v.GenericSchema, Upda
   updateBody: Update;
   /** A policy as lists show it. */
   show(row: Row): object;
-  create(call: AdminCall<v.InferOutput<Create>>): Promise<Outcome<CreatedPolicy>>;
-  update(call: AdminCall<v.InferOutput<Update>>, row: Row): Promise<Outcome<AnswerOf<typeof NoContent>>>;
+  create(call: AdminCall<v.InferOutput<Create>>): Promise<Outcome>;
+  update(call: AdminCall<v.InferOutput<Update>>, row: Row): Promise<Outcome>;
   /** What the endpoint of one policy can show besides. */
   detail?: { query: readonly QueryParameter[]; read(call: AdminCall<undefined>, row: Row): Promise<object> };
 }
@@ -124,7 +120,7 @@ export function definePolicies<
   Create extends v.GenericSchema,
   Update extends v.GenericSchema<unknown, unknown>,
 >(kind: PolicyKind<Row, Create, Update>): AdminEndpoint[] {
-  const { words, storeOf, detail, responses } = kind;
+  const { words, storeOf, detail } = kind;
   const all = { tag, path: kind.path };
   const one = { tag, path: `${kind.path}/:id` };
   const audit = (action: string) => ({ resource: kind.resource, action });
@@ -136,7 +132,6 @@ export function definePolicies<
       summary: `List ${words.many}`,
       access: policyAccess("list"),
       query: [workspaceQuery, statusQuery, ...filterQuery, ...pageQuery(1_000)],
-      response: responses.list,
       handle: (call) => listPolicies(call, kind),
     }),
     defineWrite({
@@ -146,7 +141,6 @@ export function definePolicies<
       access: policyAccess("create"),
       audit: audit("create"),
       body: kind.createBody,
-      response: CreatedPolicy,
       handle: kind.create,
     }),
     defineRead({
@@ -155,7 +149,6 @@ export function definePolicies<
       summary: `Show ${words.one}`,
       access: policyAccess("read"),
       query: [workspaceQuery, statusQuery, ...(detail?.query ?? [])],
-      response: responses.one,
       async handle(call) {
         const row = await findPolicy(call, storeOf(call.stores), [readStatus(call.query)]);
         const shown = kind.show(row);
@@ -169,7 +162,6 @@ export function definePolicies<
       access: policyAccess("update"),
       audit: audit("update"),
       body: kind.updateBody,
-      response: NoContent,
       handle: async (call) => kind.update(call, await findPolicy(call, storeOf(call.stores), policyStatuses)),
     }),
     defineWrite({
@@ -178,7 +170,6 @@ export function definePolicies<
       summary: `Archive ${words.one}`,
       access: policyAccess("delete"),
       audit: audit("delete"),
-      response: NoContent,
       handle: (call) => archivePolicy(call, storeOf(call.stores)),
     }),
   ];

@@ -1,15 +1,8 @@
 import type { UsageLimitPolicyRow } from "../../db/tables/policies.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import {
-  type CreatedPolicy,
-  CreateUsageLimitPolicy,
-  ShownUsageLimitPolicy,
-  UpdateUsageLimitPolicy,
-  type UsageLimitPolicy,
-  UsageLimitPolicyList,
-  usageTypes,
-} from "../../schemas/policies.ts";
-import type { AdminCall, Outcome } from "../core/endpoint.ts";
+import { CreateUsageLimitPolicy, UpdateUsageLimitPolicy, usageTypes } from "../../schemas/policies.ts";
+import type { AdminCall } from "../core/endpoint.ts";
+import { toJson } from "../core/json-column.ts";
 import { nextReset } from "../core/limits.ts";
 import { readText, refuseField, requireWorkspace, toIso } from "../core/request.ts";
 import { defineEntities, resetValue, usageDetail } from "./entities.ts";
@@ -17,7 +10,7 @@ import { definePolicies, toStoredConditions } from "./policy-rows.ts";
 
 const object = "policy_usage_limits";
 
-function toPolicy(row: UsageLimitPolicyRow): UsageLimitPolicy {
+function toPolicy(row: UsageLimitPolicyRow) {
   return {
     id: row.id,
     name: row.name,
@@ -54,7 +47,9 @@ function changedReset(
   const { periodic_reset = former.periodicReset, periodic_reset_days = former.periodicResetDays } = body;
   const isSame = periodic_reset === former.periodicReset && periodic_reset_days === former.periodicResetDays;
   if (isSame && body.next_usage_reset_at === undefined) return former.nextUsageResetAt;
-  return nextReset({ ...body, periodic_reset, periodic_reset_days }, now);
+  // stored values are among those of the schema
+  const period = periodic_reset as UpdateUsageLimitPolicy["periodic_reset"];
+  return nextReset({ ...body, periodic_reset: period, periodic_reset_days }, now);
 }
 
 /**
@@ -84,7 +79,7 @@ function applyBudget(body: UpdateUsageLimitPolicy, former: Budget, now: number):
   return { creditLimit, alertThreshold, periodicReset, periodicResetDays, nextUsageResetAt };
 }
 
-async function createPolicy(call: AdminCall<CreateUsageLimitPolicy>): Promise<Outcome<CreatedPolicy>> {
+async function createPolicy(call: AdminCall<CreateUsageLimitPolicy>) {
   const { body, stores, now } = call;
   const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
   const id = crypto.randomUUID();
@@ -95,10 +90,10 @@ async function createPolicy(call: AdminCall<CreateUsageLimitPolicy>): Promise<Ou
     name: body.name ?? null,
     description: body.description ?? null,
     conditions: toStoredConditions(body.conditions),
-    groupBy: body.group_by,
+    groupBy: toJson(body.group_by),
     type: body.type,
     ...applyBudget(body, { creditLimit: body.credit_limit, ...none }, now),
-    status: "active" as const,
+    status: "active",
     createdAt: now,
     lastUpdatedAt: now,
   };
@@ -140,7 +135,6 @@ export const usageLimitPolicyEndpoints: readonly AdminEndpoint[] = [
     words: { one: "a usage limit", many: "usage limits" },
     storeOf: ({ usageLimitPolicies }) => usageLimitPolicies,
     filters: { type: usageTypes },
-    responses: { list: UsageLimitPolicyList, one: ShownUsageLimitPolicy },
     createBody: CreateUsageLimitPolicy,
     updateBody: UpdateUsageLimitPolicy,
     show: toPolicy,

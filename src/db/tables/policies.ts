@@ -1,14 +1,4 @@
 import { index, integer, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import {
-  type PolicyCondition,
-  type PolicyGrouping,
-  policyStatuses,
-  rateTargets,
-  rateTypes,
-  rateUnits,
-  resetPeriods,
-  usageTypes,
-} from "../../schemas/policies.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 import { workspaces } from "./tenants.ts";
 
@@ -24,23 +14,24 @@ export const usageLimitPolicies = sqliteTable(
     name: text("name"),
     description: text("description"),
     /** `[{key, value, excludes?}]`: all of them must hold. Values are a string or a list of strings. */
-    conditions: jsonColumn<PolicyCondition[]>("conditions").notNull(),
+    conditions: jsonColumn("conditions").notNull(),
     /** `[{key}]`: each combination of their values has its own counter. */
-    groupBy: jsonColumn<PolicyGrouping[]>("group_by").notNull(),
-    /** What is counted. */
-    type: text("type", { enum: usageTypes }).notNull(),
+    groupBy: jsonColumn("group_by").notNull(),
+    /** What is counted: `cost`, `tokens` or `requests`. */
+    type: text("type").notNull(),
     /** US dollars, tokens or requests, by the type. */
     creditLimit: real("credit_limit").notNull(),
     /** In the same unit, below the limit. */
     alertThreshold: real("alert_threshold"),
-    /** Without it and without days the budget is cumulative. */
-    periodicReset: text("periodic_reset", { enum: resetPeriods }),
+    /** `monthly` or `weekly`. Without it and without days the budget is cumulative. */
+    periodicReset: text("periodic_reset"),
     periodicResetDays: integer("periodic_reset_days"),
     /** Unix milliseconds, at midnight UTC; null when the counters are never reset. */
     nextUsageResetAt: integer("next_usage_reset_at"),
     /** Unix milliseconds. */
     lastResetAt: integer("last_reset_at"),
-    status: text("status", { enum: policyStatuses }).notNull(),
+    /** `active` or `archived`. */
+    status: text("status").notNull(),
     createdAt,
     lastUpdatedAt,
   },
@@ -60,17 +51,18 @@ export const rateLimitPolicies = sqliteTable(
     name: text("name"),
     description: text("description"),
     /** As those of budgets. */
-    conditions: jsonColumn<PolicyCondition[]>("conditions").notNull(),
-    groupBy: jsonColumn<PolicyGrouping[]>("group_by").notNull(),
-    /** What is counted. */
-    type: text("type", { enum: rateTypes }).notNull(),
+    conditions: jsonColumn("conditions").notNull(),
+    groupBy: jsonColumn("group_by").notNull(),
+    /** What is counted: `requests` or `tokens`. */
+    type: text("type").notNull(),
     /** `rpm`, `rph`, `rpd` or `rpw`: a minute, an hour, a day or a week. */
-    unit: text("unit", { enum: rateUnits }).notNull(),
+    unit: text("unit").notNull(),
     /** Most in one unit of time; 0 lets nothing pass. */
     value: real("value").notNull(),
     /** What it limits, for good: `llm`, requests to models, or `mcp_tools`. */
-    target: text("target", { enum: rateTargets }).notNull(),
-    status: text("status", { enum: policyStatuses }).notNull(),
+    target: text("target").notNull(),
+    /** `active` or `archived`. */
+    status: text("status").notNull(),
     createdAt,
     lastUpdatedAt,
   },

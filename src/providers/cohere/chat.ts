@@ -14,12 +14,16 @@ function joinMember(content: Message["content"], member: "text" | "thinking"): s
 
 /** Message fields that OpenAI's responses do not have. */
 function toExtras({ content, tool_plan, citations }: Message): object {
-  const thinking = joinMember(content, "thinking");
-  const blocks = (content ?? []).map((part) =>
+  // models that do not think plan their calls
+  const isPlanned = tool_plan && joinMember(content, "thinking") === "";
+  const planned = isPlanned ? [{ type: "thinking", thinking: tool_plan }] : [];
+  const thinking = joinMember([...planned, ...(content ?? [])], "thinking");
+  const said = (content ?? []).map((part) =>
     part.type === "thinking"
       ? { type: "thinking", thinking: part.thinking ?? "" }
       : { type: "text", text: part.text ?? "" },
   );
+  const blocks = [...planned, ...said];
   return {
     ...(thinking !== "" && { reasoning_content: thinking, content_blocks: blocks }),
     ...(tool_plan && { tool_plan }),

@@ -3,6 +3,7 @@ import { defineProvider } from "../core/define.ts";
 import { bearer } from "../core/headers.ts";
 import { chat } from "./chat.ts";
 import { embed } from "./embed.ts";
+import { cohereFacts } from "./facts.ts";
 import { generate } from "./generate.ts";
 import { models } from "./models.ts";
 import { cohereRecords } from "./records.ts";
@@ -15,6 +16,7 @@ export const cohere = defineProvider({
   baseUrl: "https://api.cohere.ai",
   pathPrefix: "/v1",
   authenticate: bearer,
+  facts: cohereFacts,
   operations: { chat, complete: generate, embed, models, rerank },
   records: () => cohereRecords,
 });

@@ -1,6 +1,6 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { withoutPlaces } from "../../schemas/content-blocks.ts";
+import { isReasoningPart, withoutPlaces } from "../../schemas/content-blocks.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { clamp, copyMembers, type MemberMap, maxTokensOf, toList } from "../shared/members.ts";
 import {
@@ -12,6 +12,7 @@ import {
   refuseMember,
   requireOneChoice,
 } from "../shared/messages.ts";
+import { thinks } from "./facts.ts";
 
 const members = {
   temperature: "temperature",
@@ -61,12 +62,32 @@ function toContent(content: Message["content"], options: ConversionOptions): unk
   return Array.isArray(content) ? content.flatMap((part) => toPart(part, options)) : content;
 }
 
-function toAssistant(message: Message, options: ConversionOptions): object {
-  const { content, content_blocks: blocks, tool_calls: calls, tool_plan, citations } = message;
-  const converted = toContent(blocks ? withoutPlaces(blocks) : content, options);
+/** Content of an earlier response, with the reasoning that stands beside it. */
+function contentOf({ content, content_blocks: blocks, reasoning_content: text }: Message): Message["content"] {
+  if (blocks) return withoutPlaces(blocks);
+  if (typeof text !== "string" || text === "") return content;
+  const said = typeof content === "string" ? (content === "" ? [] : [{ type: "text", text: content }]) : content;
+  return [{ type: "thinking", thinking: text }, ...(said ?? [])];
+}
+
+/** Reasoning and the rest of an earlier response, for models that plan their calls instead of thinking. */
+function splitPlan(content: Message["content"]): { plan: string; content: Message["content"] } {
+  if (!Array.isArray(content)) return { plan: "", content };
+  const plan = content.map(({ thinking }) => (typeof thinking === "string" ? thinking : "")).join("");
+  return { plan, content: content.filter((part) => !isReasoningPart(part)) };
+}
+
+function toAssistant(message: Message, options: ConversionOptions, isThinking: boolean): object {
+  const { tool_calls: calls, tool_plan: given, citations } = message;
+  const whole = contentOf(message);
+  const { plan, content } = isThinking ? { plan: "", content: whole } : splitPlan(whole);
+  const hasCalls = calls !== undefined && calls !== null && calls.length > 0;
+  const converted = toContent(content, options);
+  const isEmpty = Array.isArray(converted) && converted.length === 0;
+  const tool_plan = given ?? (hasCalls && plan !== "" ? plan : undefined);
   return {
     role: "assistant",
-    ...(isGiven(converted) && { content: converted }),
+    ...(isGiven(converted) && !isEmpty && { content: converted }),
     ...(isGiven(tool_plan) && { tool_plan }),
     ...(calls && {
       tool_calls: calls.map(({ id, function: { name, arguments: text } }) => ({
@@ -79,9 +100,9 @@ function toAssistant(message: Message, options: ConversionOptions): object {
   };
 }
 
-function toMessage(message: Message, options: ConversionOptions): object {
+function toMessage(message: Message, options: ConversionOptions, isThinking: boolean): object {
   const { role, content, tool_call_id } = message;
-  if (role === "assistant") return toAssistant(message, options);
+  if (role === "assistant") return toAssistant(message, options, isThinking);
   if (role === "function") refuseMember("cohere", "messages", "it does not accept the role function; use role tool");
   const converted = { role: role === "developer" ? "system" : role, content: toContent(content, options) ?? "" };
   return role === "tool" ? { ...converted, tool_call_id } : converted;
@@ -132,10 +153,11 @@ export function toUpstream(request: ChatRequest, options: ConversionOptions): ob
   const maxTokens = maxTokensOf(request);
   const format = toResponseFormat(request.response_format);
   const thinking = toThinking(request);
+  const isThinking = thinks(request.model, options);
   return {
     ...copyMembers(request, members, { handled, drop: options.drop }),
     model: request.model,
-    messages: readMessages(request).map((message) => toMessage(message, options)),
+    messages: readMessages(request).map((message) => toMessage(message, options, isThinking)),
     ...toTools(request),
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
     ...(format && { response_format: format }),

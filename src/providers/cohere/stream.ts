@@ -18,12 +18,19 @@ function toContentDelta({ content }: StreamMessage, index: number, strict: boole
   return { reasoning_content: thinking, content_blocks: [{ index, delta: { thinking } }] };
 }
 
+/** The plan of calls, which is the reasoning of models that do not think. */
+const toPlanDelta = (plan: string, hasThought: boolean): object => ({
+  tool_plan: plan,
+  ...(!hasThought && { reasoning_content: plan, content_blocks: [{ index: 0, delta: { thinking: plan } }] }),
+});
+
 /** Maps a stream of the chat operation (https://docs.cohere.com/v2/docs/streaming). */
 export function createMapper({ model }: ChatRequest, options: ConversionOptions): StreamMapper {
   const { strict } = options;
   let head = toHead("cohere", {}, options);
   let makeChunk = createChunkMaker(head, model);
   let isComplete = false;
+  let hasThought = false;
   let usage: Usage | undefined;
   /** Index of each tool call in the gateway's stream, by the upstream's index. */
   const calls = new Map<number, number>();
@@ -47,11 +54,14 @@ export function createMapper({ model }: ChatRequest, options: ConversionOptions)
     const message = delta?.message;
     if (!message) return undefined;
     const at = index ?? 0;
-    if (type === "content-start" || type === "content-delta") return toContentDelta(message, at, strict);
+    if (type === "content-start" || type === "content-delta") {
+      hasThought ||= Boolean(message.content && !Array.isArray(message.content) && message.content.thinking);
+      return toContentDelta(message, at, strict);
+    }
     if (type === "tool-call-start") return startCall(at, message.tool_calls);
     if (type === "tool-call-delta") return continueCall(at, message.tool_calls);
     if (strict) return undefined;
-    if (type === "tool-plan-delta" && message.tool_plan) return { tool_plan: message.tool_plan };
+    if (type === "tool-plan-delta" && message.tool_plan) return toPlanDelta(message.tool_plan, hasThought);
     if (type === "citation-start" && message.citations) return { citations: [message.citations] };
     return undefined;
   };

@@ -5,6 +5,7 @@ import { bearer } from "../core/headers.ts";
 import { ocrAt } from "../shared/ocr.ts";
 import { chat } from "./chat.ts";
 import { embed } from "./embed.ts";
+import { mistralFacts } from "./facts.ts";
 import { chatAsFim, complete } from "./fim.ts";
 import { modelName } from "./request.ts";
 import { transcribe } from "./transcribe.ts";
@@ -21,6 +22,7 @@ export const mistral = defineProvider({
   baseUrl: "https://api.mistral.ai/v1",
   authenticate: bearer,
   models: { canonical: modelName },
+  facts: mistralFacts,
   operations: ({ fim_completion }) => ({
     chat: fim_completion === "true" ? chatAsFim : chat,
     complete,

@@ -5,6 +5,7 @@ import { withoutPrefixes } from "../core/model-names.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { clamp, copyMembers, type MemberMap, maxTokensOf } from "../shared/members.ts";
 import { imageOf, isGiven, type Message, type Part, readMessages, refuseMember } from "../shared/messages.ts";
+import { begunAnswerOf } from "./prefix.ts";
 
 /** Fields of both chat and fill-in-the-middle. */
 export const sharedMembers = {
@@ -25,6 +26,7 @@ const members = {
   parallel_tool_calls: "parallel_tool_calls",
   prediction: "prediction",
   response_format: "response_format",
+  prompt_cache_key: "prompt_cache_key",
   prompt_mode: "prompt_mode",
   reasoning_effort: "reasoning_effort",
   safe_prompt: "safe_prompt",
@@ -79,9 +81,18 @@ function toPart(part: Part, { drop }: ConversionOptions): object[] {
     : refuseMember("mistral-ai", "messages", `it does not accept parts of type ${part.type}`);
 }
 
+/** Content of an earlier response, with the reasoning that stands beside it. */
+function contentOf({ role, content, content_blocks: blocks, reasoning_content: text }: Message): Message["content"] {
+  if (role !== "assistant") return content;
+  if (blocks) return withoutPlaces(blocks);
+  if (typeof text !== "string" || text === "") return content;
+  const said = typeof content === "string" ? (content === "" ? [] : [{ type: "text", text: content }]) : content;
+  return [{ type: "thinking", thinking: text }, ...(said ?? [])];
+}
+
 function toMessage(message: Message, options: ConversionOptions): object {
-  const { role, content, content_blocks: blocks, tool_calls: calls, tool_call_id, name, prefix } = message;
-  const source = role === "assistant" ? (blocks ? withoutPlaces(blocks) : content) : content;
+  const { role, tool_calls: calls, tool_call_id, name, prefix } = message;
+  const source = contentOf(message);
   return {
     role: role === "developer" ? "system" : role,
     ...(isGiven(source) && {
@@ -124,10 +135,14 @@ function toTools({ tools, functions }: ChatRequest): object[] | undefined {
 export function toUpstream(request: ChatRequest, options: ConversionOptions): object {
   const maxTokens = maxTokensOf(request);
   const tools = toTools(request);
+  const messages = readMessages(request).map((message) => toMessage(message, options));
   return {
     ...copyMembers(request, members, { handled, drop: options.drop }),
     model: modelName(request.model),
-    messages: readMessages(request).map((message) => toMessage(message, options)),
+    messages:
+      begunAnswerOf(request) === undefined
+        ? messages
+        : [...messages.slice(0, -1), { ...messages.at(-1), prefix: true }],
     ...(tools && { tools }),
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
   };

@@ -1,6 +1,5 @@
 import { UpstreamError } from "../../../errors.ts";
 import { isObject } from "../../../lib/json.ts";
-import type { ConversionOptions } from "../../core/types.ts";
 import type { RequestBody } from "../request.ts";
 
 /**
@@ -49,18 +48,6 @@ export function toOpenrouter(body: RequestBody): void {
   if (body.stream === true) {
     delete body.stream_options;
     body.usage = { ...(isObject(body.usage) && body.usage), include: true };
-  }
-}
-
-const grokThinks = /^grok-(?:3-mini|4)(?!.*non-reasoning)/;
-
-/** Reasoning models reject some fields (https://docs.x.ai/docs/guides/reasoning). */
-export function leaveOutForGrok(body: RequestBody, { drop }: ConversionOptions): void {
-  if (!grokThinks.test(String(body.model))) return;
-  for (const member of ["presence_penalty", "frequency_penalty", "stop"]) {
-    if (body[member] === undefined) continue;
-    if (body[member] !== null) drop(member);
-    delete body[member];
   }
 }
 

@@ -1,10 +1,13 @@
 import type { Provider } from "../../core/types.ts";
+import { cerebrasFacts } from "../facts/cerebras.ts";
 import { deepseekFacts } from "../facts/deepseek.ts";
 import { glmFacts } from "../facts/glm.ts";
+import { groqFacts } from "../facts/groq.ts";
 import { moonshotFacts } from "../facts/moonshot.ts";
 import { qwenFacts } from "../facts/qwen.ts";
+import { xaiFacts } from "../facts/x-ai.ts";
 import { textOperations } from "../mod.ts";
-import { addThinking, checkMinimax, leaveOutForGrok, toQwenThinking } from "./adaptations.ts";
+import { addThinking, checkMinimax, toQwenThinking } from "./adaptations.ts";
 import { type CompatDeclaration, declareCompatible, oldTokenLimit } from "./declare.ts";
 import { deepinfraRerank } from "./deepinfra.ts";
 import { gptImageMembers, toTogetherImage, withTime } from "./images.ts";
@@ -46,6 +49,7 @@ const declarations: readonly CompatDeclaration[] = [
     slug: "groq",
     baseUrl: "https://api.groq.com/openai/v1",
     operations: ["chat", "models", "responses", "speak", "transcribe", "translate"],
+    facts: groqFacts,
     chat: { unsupported: ["logprobs", "top_logprobs", "logit_bias"], bounds: { n: [1, 1] }, replay: "reasoning" },
     answers: {},
   },
@@ -75,7 +79,7 @@ const declarations: readonly CompatDeclaration[] = [
     media: { generateImage: { unsupported: [...gptImageMembers, "size"] } },
     model: "grok-beta",
     embedModel: "v1",
-    chat: { adapt: leaveOutForGrok },
+    facts: xaiFacts,
     answers: { reasoningApart: true },
   },
   /** https://inference-docs.cerebras.ai/api-reference/chat-completions */
@@ -83,6 +87,7 @@ const declarations: readonly CompatDeclaration[] = [
     slug: "cerebras",
     baseUrl: "https://api.cerebras.ai/v1",
     operations: ["chat", "models"],
+    facts: cerebrasFacts,
     chat: {
       unsupported: [
         "frequency_penalty",

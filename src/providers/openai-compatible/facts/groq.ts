@@ -1,0 +1,44 @@
+import type { FactTable } from "../../core/model-facts.ts";
+
+/** What the models that Groq serves take. */
+export const groqFacts: FactTable = {
+  read: "2026-11-27",
+  sources: [
+    "https://console.groq.com/docs/reasoning",
+    "https://console.groq.com/docs/openai#currently-unsupported-openai-features",
+    "https://console.groq.com/docs/api-reference#chat-create",
+    "https://console.groq.com/docs/models",
+  ],
+  common: { refusedMessageFields: ["name"] },
+  // a model that is not known to reason is sent none of the fields that only reasoning models take
+  newest: { thinking: "none", efforts: [], takesReasoning: false },
+  rows: [
+    {
+      match: ["openai/gpt-oss-*"],
+      facts: {
+        thinking: "effort",
+        efforts: ["low", "medium", "high"],
+        thinksByDefault: true,
+        canStopThinking: false,
+        contextWindow: 131_072,
+        maxOutputTokens: 65_536,
+      },
+    },
+    {
+      match: ["qwen/*", "qwen-*"],
+      facts: {
+        thinking: "effort",
+        efforts: ["none", "medium"],
+        effortWord: "default",
+        // the default leaves reasoning in the text
+        reasoningFormat: "parsed",
+        thinksByDefault: true,
+        contextWindow: 131_072,
+      },
+    },
+    {
+      match: ["llama-*", "meta-llama/*", "moonshotai/*"],
+      facts: { thinking: "none", efforts: [], takesReasoning: false },
+    },
+  ],
+};

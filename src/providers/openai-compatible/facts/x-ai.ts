@@ -1,0 +1,48 @@
+import type { ModelFacts } from "../../../schemas/model-facts.ts";
+import type { FactTable } from "../../core/model-facts.ts";
+
+/** Reasoning models refuse these fields. */
+const refusedFields = ["presence_penalty", "frequency_penalty", "stop"];
+
+/** Models that reason as much as they choose: they refuse an effort. */
+const reasoning: ModelFacts = {
+  thinking: "effort",
+  efforts: [],
+  refusedFields,
+  thinksByDefault: true,
+  canStopThinking: false,
+};
+
+/** What xAI's models take. */
+export const xaiFacts: FactTable = {
+  read: "2026-11-27",
+  sources: [
+    "https://docs.x.ai/developers/model-capabilities/text/reasoning",
+    "https://docs.x.ai/docs/guides/reasoning",
+    "https://docs.x.ai/developers/models",
+  ],
+  common: { needsTextOfCalls: true },
+  newest: {
+    thinking: "effort",
+    efforts: ["low", "medium", "high"],
+    refusedFields,
+    thinksByDefault: true,
+    canStopThinking: false,
+    contextWindow: 500_000,
+  },
+  rows: [
+    { match: ["*non-reasoning*", "grok-2*", "grok-beta", "grok-vision*"], facts: { thinking: "none", efforts: [] } },
+    { match: ["grok-3-mini*"], facts: { ...reasoning, efforts: ["low", "high"], contextWindow: 131_072 } },
+    { match: ["grok-3*"], facts: { thinking: "none", efforts: [], contextWindow: 131_072 } },
+    {
+      match: ["grok-4.3*"],
+      facts: { thinking: "effort", efforts: ["none", "low", "medium", "high"], refusedFields, thinksByDefault: true },
+    },
+    // the effort is the number of agents
+    { match: ["grok-4.20-multi-agent*"], facts: { ...reasoning, efforts: ["low", "medium", "high", "xhigh"] } },
+    {
+      match: ["grok-4", "grok-4-*", "grok-4.1*", "grok-4.20*", "grok-code-*", "grok-build-*"],
+      facts: reasoning,
+    },
+  ],
+};
