@@ -183,7 +183,11 @@ export async function installClients() {
     const problem = await installIn(join(root, folder));
     if (problem !== undefined) return problem;
   }
-  return installPython(join(root, "tests/clients"));
+  for (const folder of ["tests/clients", "tests/emulators"]) {
+    const problem = installPython(join(root, folder));
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
 }
 
 /** The package of the console, and where its build goes. */

@@ -1,4 +1,5 @@
-// The client for Python that tests/clients runs: where it is, and its installation. Plain JavaScript for Node 20.
+// Packages for Python that tests run: a client in tests/clients, a validator in tests/emulators. Where they are, and their installation.
+// Plain JavaScript for Node 20.
 
 import { spawnSync } from "node:child_process";
 import { copyFileSync, existsSync, readFileSync, rmSync } from "node:fs";
