@@ -59,7 +59,7 @@ function successOf(endpoint: Endpoint, convert: JsonSchemaOf): object {
 /** Required authentication: the kinds of keys that may call, and the scopes of which they need one. */
 function securityOf({ access }: Endpoint): object {
   if (access === "public") return { security: [] };
-  if (access === "scim") return { security: [{ bearer: [] }] };
+  if (access === "scim") return { security: [{ Authorization: [] }] };
   return { "x-gateway-keys": access.keys, "x-gateway-scopes": access.scopes };
 }
 
@@ -215,7 +215,7 @@ async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {
     info: { title: "AI gateway", version: apiVersion, license: { name: "MIT", identifier: "MIT" } },
     // relative: the gateway that serves the document
     servers: [{ url: "/" }],
-    security: [{ gatewayKey: [] }, { bearer: [] }],
+    security: [{ gatewayKey: [] }, { Authorization: [] }],
     paths,
     components: {
       schemas: {
@@ -228,7 +228,7 @@ async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {
       parameters: parameterComponents,
       securitySchemes: {
         gatewayKey: { type: "apiKey", in: "header", name: "x-gateway-api-key" },
-        bearer: { type: "http", scheme: "bearer" },
+        Authorization: { type: "http", scheme: "bearer" },
       },
     },
   };

@@ -55,7 +55,7 @@ test("GET /openapi.json says of each row who may call it, and declares every par
     const operation = document.paths[pathOf(endpoint)]?.[endpoint.method.toLowerCase()];
     assert.ok(operation, name);
     if (endpoint.access === "public") assert.deepEqual(operation.security, [], name);
-    else if (endpoint.access === "scim") assert.deepEqual(operation.security, [{ bearer: [] }], name);
+    else if (endpoint.access === "scim") assert.deepEqual(operation.security, [{ Authorization: [] }], name);
     else {
       const { "x-gateway-keys": keys, "x-gateway-scopes": scopes } = operation;
       assert.deepEqual({ keys, scopes }, endpoint.access, name);
@@ -156,7 +156,7 @@ test("GET /openapi.json has components and every reference leads to one", () => 
     "OauthError",
     "RoutingConfig",
   ]);
-  assert.deepEqual(Object.keys(document.components.securitySchemes).sort(), ["bearer", "gatewayKey"]);
+  assert.deepEqual(Object.keys(document.components.securitySchemes).sort(), ["Authorization", "gatewayKey"]);
   for (const requirement of document.security) {
     for (const name of Object.keys(requirement)) assert.ok(document.components.securitySchemes[name], name);
   }

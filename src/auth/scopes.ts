@@ -1,3 +1,5 @@
+import type { keyKinds } from "../schemas/api-keys.ts";
+
 const crud = ["create", "read", "update", "delete", "list"];
 
 /** Verbs of a family of scopes, and the kinds of key that may have them: admin, workspace service, workspace user. */
@@ -72,7 +74,7 @@ const scopeFamilies: Readonly<Record<string, ScopeFamily>> = {
 };
 
 /** Kind of a key, which determines its possible scopes and routes. */
-export type KeyKind = "organisation-service" | "workspace-service" | "workspace-user";
+export type KeyKind = (typeof keyKinds)[number];
 
 /** All scopes that a kind of key may have, in dot notation. */
 export function scopesOfKind(kind: KeyKind): string[] {

@@ -18,7 +18,7 @@ async function findOverdue(
   now: number,
 ): Promise<Statement[]> {
   const tenant = { organisationId, workspaceId: null };
-  const live = ["active", "exhausted"];
+  const live = ["active", "exhausted"] as const;
   const until = { to: now + 1 };
   const [expired, rotated] = await Promise.all([
     apiKeys.all(tenant, { where: { status: live }, between: { column: "expiresAt", ...until } }),

@@ -127,7 +127,7 @@ export async function readPrompts(stores: PromptStores, tenant: Tenant): Promise
   const [rows, assigned, named, current, latest, labelled] = await readTogether([
     prompts.query(tenant, { where: active }),
     promptLabels.query(tenant),
-    labels.query(tenant),
+    labels.query(tenant, { includeOrganisation: true }),
     versions(prompts.values(tenant, "versionId", active)),
     versions(prompts.values(tenant, "latestVersionId", active)),
     versions(promptLabels.values(tenant, "versionId")),

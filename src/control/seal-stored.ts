@@ -1,7 +1,9 @@
 import { maskSecret } from "../auth/api-key.ts";
 import type { ContentSealingStore } from "../db/stores/content-sealing.ts";
 import { isObject, parseJson } from "../lib/json.ts";
+import { maskAddress } from "../lib/secret-values.ts";
 import { configurationPrefix, fromPaths, integrationSecretKind, toPaths } from "./integration-fields.ts";
+import { mcpAddressField, mcpSecretKind } from "./mcp/mcp-library.ts";
 import { type ContentKind, type ContentRules, maskContent, sealContent } from "./sealed-contents.ts";
 import type { Vault } from "./vault.ts";
 
@@ -60,11 +62,31 @@ async function sealIntegrations({ store, vault, rules, now }: SealStoredOptions)
   }
 }
 
-/** Seals secrets that earlier versions stored unencrypted; a database is scanned only once. */
+async function sealAddresses({ store, vault, now }: SealStoredOptions): Promise<void> {
+  for (let after = ""; ; ) {
+    const rows = await store.mcpIntegrations(after, batchRows);
+    for (const row of rows) {
+      const { id, organisationId, workspaceId, url } = row;
+      const shown = maskAddress(url);
+      if (shown === url) continue;
+      const place = { organisationId, workspaceId, kind: mcpSecretKind, recordId: id, field: mcpAddressField };
+      await store.replaceAddress(row, shown, await vault.seal(place, url, now));
+    }
+    after = rows.at(-1)?.id ?? "";
+    if (rows.length < batchRows) return;
+  }
+}
+
+/** Seals secrets that earlier versions stored unencrypted; a database is scanned only once for each kind. */
 export async function sealStored(options: SealStoredOptions): Promise<void> {
-  if (await options.store.isDone()) return;
-  await sealContents("configs", options);
-  await sealContents("guardrails", options);
-  await sealIntegrations(options);
-  await options.store.markDone(options.now);
+  const { store, now } = options;
+  if (!(await store.isDone("contents"))) {
+    await sealContents("configs", options);
+    await sealContents("guardrails", options);
+    await sealIntegrations(options);
+    await store.markDone("contents", now);
+  }
+  if (await store.isDone("addresses")) return;
+  await sealAddresses(options);
+  await store.markDone("addresses", now);
 }

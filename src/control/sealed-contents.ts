@@ -6,7 +6,7 @@ import { parseExact } from "../lib/exact-numbers.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { toSnake } from "../lib/member-names.ts";
 import { kindOfMember, plainName } from "../lib/secret-names.ts";
-import { maskPath } from "../lib/secret-values.ts";
+import { maskAddress } from "../lib/secret-values.ts";
 import type { SecretPlace, Vault } from "./vault.ts";
 
 /** Kinds of record whose content has embedded secrets; also the kind of the sealed secrets. */
@@ -66,11 +66,9 @@ function isCarrier(path: readonly string[], rules: ContentRules): boolean {
   return headersName.test(plainName(name)) || isSecretMember(name, rules);
 }
 
-/** An address without its possibly secret parts: user, query, fragment, and segments of the path that look random. */
+/** The mask of an address; undefined where it holds no secret. */
 function maskUrl(url: string): string | undefined {
-  const shown = maskPath(url)
-    .replace(/^([a-z]+:\/\/)[^/?#]*@/i, "$1*****@")
-    .replace(/[?#].*$/s, "?*****");
+  const shown = maskAddress(url);
   return shown === url ? undefined : shown;
 }
 
@@ -221,6 +219,8 @@ export interface ContentOpener {
     versions: readonly ContentVersion[],
     sealed?: readonly SecretRow[],
   ): Promise<Map<string, string>>;
+  /** A single secret; undefined if it cannot be opened. */
+  text(row: SecretRow): Promise<string | undefined>;
 }
 
 async function openOne({ content }: ContentVersion, rows: readonly SecretRow[], vault: Vault): Promise<string> {
@@ -258,5 +258,6 @@ export function createContentOpener(stores: Pick<ControlStores, "secrets">, vaul
       );
       return new Map(found.flat());
     },
+    text: (row) => vault.open(row).catch(() => undefined),
   };
 }

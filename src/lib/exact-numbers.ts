@@ -32,16 +32,36 @@ const encoder = new TextEncoder();
 /** Numbers in the notation JavaScript uses for large ones, in any context. */
 const largeNumber = /(?<![\d.])(?:\d(?:\.\d+)?e\+\d+|\d{16,})/g;
 
-/** A number near another one, by steps of its last binary digit towards zero. */
-function near(value: number, steps: number): number {
+/** Distance of a number from the next greater one. */
+const lastDigit = (value: number): number => 2 ** (Math.floor(Math.log2(value)) - 52);
+
+/**
+ * A number near another one: towards zero, or away from it if `side` is 1.
+ *
+ * @param steps In units of its last binary digit.
+ */
+function near(value: number, steps: number, side: number): number {
   const finite = Math.min(value, Number.MAX_VALUE);
-  return finite - steps * 2 ** (Math.floor(Math.log2(finite)) - 52);
+  return side > 0 ? finite + steps * lastDigit(finite) : finite - steps * lastDigit(finite);
+}
+
+const isPowerOfTwo = (value: number): boolean => Number.isFinite(value) && Number.isInteger(Math.log2(value));
+
+/**
+ * On which side of a power of two the digits lie that round to it: -1 below, 1 above, 0 for the power itself and for other
+ * numbers. Bounds of integers are powers of two, so a replacement must lie on the same side.
+ */
+function sideOf(text: string, value: number): -1 | 0 | 1 {
+  if (!isPowerOfTwo(value) || !/^\d{16,40}$/.test(text)) return 0;
+  const [written, power] = [BigInt(text), BigInt(value)];
+  return written === power ? 0 : written < power ? -1 : 1;
 }
 
 /** Whether a number differs from its text. */
 function isInexact(text: string, value: number): boolean {
   if (!Number.isFinite(value)) return true;
-  return Number.isInteger(value) && value > Number.MAX_SAFE_INTEGER && String(value) !== text;
+  if (!Number.isInteger(value) || value <= Number.MAX_SAFE_INTEGER) return false;
+  return String(value) !== text || sideOf(text, value) !== 0;
 }
 
 /** Replacement numbers by the text they replace, both without a sign. */
@@ -67,10 +87,11 @@ export class ExactNumbers {
     if (!jsonNumber.test(text) || !isInexact(text, value)) return undefined;
     const known = this.#standIns.get(text);
     if (known !== undefined) return known;
+    const side = sideOf(text, value);
     for (let attempt = 0; attempt < maxTries; attempt++) {
       // the nearest first; consecutive ids compete for the same ones, so later ids skip those already in use
-      const steps = attempt === 0 ? 0 : this.#texts.size + attempt * 977;
-      const standIn = String(near(value, steps));
+      const steps = attempt === 0 ? Math.abs(side) : this.#texts.size + attempt * 977;
+      const standIn = String(near(value, steps, side));
       if (taken.has(standIn) || this.#texts.has(standIn)) continue;
       this.#texts.set(standIn, text);
       this.#standIns.set(text, standIn);

@@ -53,3 +53,10 @@ export function maskPath(url: string): string {
   const shown = path.split("/").map((segment) => (looksRandom(segment) ? "*****" : segment));
   return origin + shown.join("/") + rest;
 }
+
+/** An address without its possibly secret parts: user, query, fragment, and segments of the path that look random. */
+export function maskAddress(url: string): string {
+  return maskPath(url)
+    .replace(/^([a-z][a-z0-9+.-]*:\/\/)[^/?#]*@/i, "$1*****@")
+    .replace(/[?#].*$/s, "?*****");
+}

@@ -76,7 +76,7 @@ function noteCall({ context, server }: McpCall): UpstreamCall {
   const noted: UpstreamCall = {
     provider: server.slug,
     model: null,
-    url: server.url.replace(/[?#].*$/, ""),
+    url: server.shownUrl,
     startedAt: context.services.clock.monotonic(),
     firstByteAt: null,
     endedAt: null,

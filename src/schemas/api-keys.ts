@@ -7,12 +7,22 @@ import {
   Name,
   NoAutomaticRotation,
   OneUsageLimit,
+  RateLimit,
   RateLimits,
   Reference,
+  ShownBudget,
   Text,
   Time,
   wholeFrom,
 } from "./control.ts";
+import { IsoTime, listOf, ShownFlag } from "./objects.ts";
+
+/** Kinds of keys: whose they are, and whether a user holds them. */
+export const keyKinds = ["organisation-service", "workspace-service", "workspace-user"] as const;
+/** States of a stored key. Whether its budget is used up follows from what was counted. */
+export const keyStatuses = ["active", "exhausted", "expired", "revoked"] as const;
+/** Who made a key: a page of the console, a client, or the gateway. */
+export const creationModes = ["ui", "api", "auto"] as const;
 
 /** Shortest time a former secret keeps working, and the default. */
 export const minTransitionMs = 1_800_000;
@@ -114,3 +124,53 @@ export const RotateApiKey = v.object({
   workspace_id: v.nullish(Reference),
 });
 export type RotateApiKey = v.InferOutput<typeof RotateApiKey>;
+
+/** Defaults of a key for requests, in responses and as they are stored. */
+const StoredKeyDefaults = v.object({
+  metadata: v.nullable(v.record(v.string(), v.string())),
+  config_id: v.nullable(v.string()),
+  allow_config_override: v.boolean(),
+});
+export type StoredKeyDefaults = v.InferOutput<typeof StoredKeyDefaults>;
+
+/** A key in responses. */
+export const ApiKey = v.object({
+  id: v.string(),
+  /** Masked. */
+  key: v.string(),
+  name: v.string(),
+  description: v.nullable(v.string()),
+  type: v.picklist(keyKinds),
+  organisation_id: v.string(),
+  workspace_id: v.nullable(v.string()),
+  user_id: v.nullable(v.string()),
+  status: v.picklist(keyStatuses),
+  creation_mode: v.picklist(creationModes),
+  rate_limits: v.array(RateLimit),
+  usage_limits: v.nullable(ShownBudget),
+  reset_usage: v.null(),
+  last_reset_at: v.nullable(IsoTime),
+  next_usage_reset_at: v.nullable(IsoTime),
+  expires_at: v.nullable(IsoTime),
+  expiry_enforced: ShownFlag,
+  alert_emails: v.nullable(v.array(v.string())),
+  allow_config_override: v.nullable(ShownFlag),
+  api_key_defaults_id: v.null(),
+  scopes: v.array(v.string()),
+  defaults: v.nullable(StoredKeyDefaults),
+  /** Absent for keys that were never rotated. */
+  last_rotated_at: v.optional(IsoTime),
+  created_at: IsoTime,
+  last_updated_at: IsoTime,
+  object: v.literal("api-key"),
+});
+export type ApiKey = v.InferOutput<typeof ApiKey>;
+
+/** Response of `GET /api-keys`. */
+export const ApiKeyList = listOf(ApiKey);
+
+/** Response of `POST /api-keys/{type}/{subtype}`: the only one that shows the key. */
+export const CreatedApiKey = v.object({ id: v.string(), key: v.string(), object: v.literal("api-key") });
+
+/** Response of `POST /api-keys/{id}/rotate`, with the new key. */
+export const RotatedApiKey = v.object({ id: v.string(), key: v.string(), key_transition_expires_at: IsoTime });

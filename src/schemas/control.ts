@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { startsWithDay } from "../lib/periods.ts";
+import { IsoTime } from "./objects.ts";
 
 /** Text of a record: 1 to `maximum` characters, without NUL. */
 export const Text = (maximum: number, minimum = 1) =>
@@ -74,12 +75,16 @@ function withoutLists<Schema extends v.GenericSchema>(schema: Schema): Schema {
 
 const AmountAboveZero = v.pipe(v.number("must be a number"), v.finite(), v.gtValue(0, "must be above 0"));
 
+/** What budgets of records count, and their periods by the calendar. */
+const budgetTypes = ["cost", "tokens"] as const;
+const budgetPeriods = ["monthly", "weekly"] as const;
+
 const budgetMembers = v.object(
   {
-    type: v.optional(v.picklist(["cost", "tokens"], "must be cost or tokens"), "cost"),
+    type: v.optional(v.picklist(budgetTypes, "must be cost or tokens"), "cost"),
     credit_limit: v.nullish(AmountAboveZero),
     alert_threshold: v.nullish(AmountAboveZero),
-    periodic_reset: v.nullish(v.picklist(["monthly", "weekly"], "must be monthly or weekly")),
+    periodic_reset: v.nullish(v.picklist(budgetPeriods, "must be monthly or weekly")),
     periodic_reset_days: v.nullish(wholeFrom(1, 365)),
     next_usage_reset_at: v.nullish(Time),
   },
@@ -109,12 +114,46 @@ export const UsageLimits = v.pipe(
 );
 export type UsageLimits = v.InferOutput<typeof UsageLimits>;
 
+const storedBudget = {
+  id: v.string(),
+  type: v.picklist(budgetTypes),
+  credit_limit: v.nullable(v.number()),
+  alert_threshold: v.nullable(v.number()),
+  periodic_reset: v.nullable(v.picklist(budgetPeriods)),
+  periodic_reset_days: v.nullable(v.number()),
+};
+
+/** A budget as it is stored; its next reset is in Unix milliseconds. */
+export type StoredBudget = v.InferOutput<v.ObjectSchema<typeof storedBudget, undefined>> & {
+  next_usage_reset_at: number | null;
+};
+
+/** A budget in responses: its limit, and what was used of it. */
+export const ShownBudget = v.object({
+  ...storedBudget,
+  next_usage_reset_at: v.nullable(IsoTime),
+  status: v.picklist(["active", "exhausted"]),
+  /** US dollars, or tokens. */
+  current_usage: v.number(),
+  is_threshold_alerts_sent: v.boolean(),
+  is_exhausted_alerts_sent: v.boolean(),
+});
+export type ShownBudget = v.InferOutput<typeof ShownBudget>;
+
 /** One rate limit; 0 blocks everything. */
 export const RateLimit = v.object({
   type: v.picklist(["requests", "tokens"], "must be requests or tokens"),
   unit: v.picklist(["rpm", "rph", "rpd", "rps", "rpw"], "must be rpm, rph, rpd, rps or rpw"),
   value: wholeFrom(0),
 });
+export type RateLimit = v.InferOutput<typeof RateLimit>;
+
+/** Access of workspaces that are created later, as it is stored. */
+export interface StoredAccess {
+  enabled: boolean;
+  usage_limits: StoredBudget[] | null;
+  rate_limits: RateLimit[] | null;
+}
 
 /** Rate limits of a key: one for each pair of type and unit. */
 export const RateLimits = v.pipe(

@@ -30,12 +30,16 @@ export const LogitBias = v.pipe(
   v.record(v.string(), v.pipe(v.number(), v.minValue(-100), v.maxValue(100))),
 );
 
-/** A signed 64-bit integer; rounding to a double is precise enough for checking its range. */
+/**
+ * A signed 64-bit integer. A number that stands for digits beyond 2^53 is on their side of 2^63, so 2^63 itself is the
+ * first that is too great. The published bound is 2^63, because readers of the schema may round the greatest value to it.
+ */
 export const Seed = v.pipe(
   v.number(),
   v.check((value) => Number.isInteger(value), "must be a whole number"),
   v.minValue(-(2 ** 63)),
   v.maxValue(2 ** 63),
+  v.check((value) => value < 2 ** 63, "must be at most 2^63 - 1"),
 );
 
 /** The response of a list: some records, and how many there are in all. */

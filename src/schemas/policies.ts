@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { Reference, Text, Time, wholeFrom } from "./control.ts";
+import { IsoTime, listOf } from "./objects.ts";
 
 /** States of a policy. */
 export const policyStatuses = ["active", "archived"] as const;
@@ -13,6 +14,9 @@ export const rateTypes = ["requests", "tokens"] as const;
 export const rateUnits = ["rpm", "rph", "rpd", "rpw"] as const;
 /** What a rate limit is about: requests to models, or calls of MCP tools. */
 export const rateTargets = ["llm", "mcp_tools"] as const;
+
+/** Periods of budgets by the calendar. */
+export const resetPeriods = ["monthly", "weekly"] as const;
 
 /** A picklist whose refusal names the words it takes. */
 const OneOf = <const Words extends readonly string[]>(words: Words) =>
@@ -73,12 +77,15 @@ const GroupBy = <Key extends v.GenericSchema<string>>(key: Key) =>
     v.check((list) => new Set(list.map((entry) => entry.key)).size === list.length, "must name each key once"),
   );
 
+const ShownValues = v.union([v.string(), v.array(v.string())]);
+
 /** One condition of a policy. */
-export interface PolicyCondition {
-  key: string;
-  value: string | string[];
-  excludes?: string | string[] | null | undefined;
-}
+const PolicyCondition = v.object({ key: v.string(), value: ShownValues, excludes: v.optional(ShownValues) });
+export type PolicyCondition = v.InferOutput<typeof PolicyCondition>;
+
+/** What each counter of a policy is for. */
+const PolicyGrouping = v.object({ key: v.string() });
+export type PolicyGrouping = v.InferOutput<typeof PolicyGrouping>;
 
 /** A number from 0 on. */
 const Amount = v.pipe(
@@ -97,7 +104,7 @@ const shared = {
 
 const resets = {
   alert_threshold: v.nullish(Amount),
-  periodic_reset: v.nullish(OneOf(["monthly", "weekly"])),
+  periodic_reset: v.nullish(OneOf(resetPeriods)),
   periodic_reset_days: v.nullish(wholeFrom(1, 365)),
   next_usage_reset_at: v.nullish(Time),
 };
@@ -157,22 +164,79 @@ export const UpdateRateLimitPolicy = v.object({
 });
 export type UpdateRateLimitPolicy = v.InferOutput<typeof UpdateRateLimitPolicy>;
 
-/** Response of `GET /policies/usage-limits/{id}/entities`. */
-export const PolicyEntities = v.object({
-  object: v.literal("list"),
-  /** Over all pages. */
-  total: v.number(),
-  data: v.array(
-    v.object({
-      id: v.string(),
-      /** Keys and values of `group_by`. */
-      value_key: v.string(),
-      /** Dollars, tokens or requests. */
-      current_usage: v.number(),
-      status: v.picklist(entityStatuses),
-    }),
+/** What both kinds of policy show. */
+const shown = {
+  id: v.string(),
+  name: v.nullable(v.string()),
+  description: v.nullable(v.string()),
+  conditions: v.array(PolicyCondition),
+  group_by: v.array(PolicyGrouping),
+  status: v.picklist(policyStatuses),
+  workspace_id: v.string(),
+  organisation_id: v.string(),
+  created_at: IsoTime,
+  last_updated_at: IsoTime,
+};
+
+/** What a counter of a budget shows: dollars, tokens or requests. */
+const EntityUse = v.object({ current_usage: v.number(), status: v.picklist(entityStatuses) });
+
+/** A usage limit in responses. */
+const UsageLimitPolicy = v.object({
+  ...shown,
+  type: v.picklist(usageTypes),
+  credit_limit: v.number(),
+  alert_threshold: v.nullable(v.number()),
+  periodic_reset: v.nullable(v.picklist(resetPeriods)),
+  periodic_reset_days: v.nullable(v.number()),
+  next_usage_reset_at: v.nullable(IsoTime),
+  last_reset_at: v.nullable(IsoTime),
+  object: v.literal("policy_usage_limits"),
+});
+export type UsageLimitPolicy = v.InferOutput<typeof UsageLimitPolicy>;
+
+/** Response of `GET /policies/usage-limits`. */
+export const UsageLimitPolicyList = listOf(UsageLimitPolicy);
+
+/** Response of `GET /policies/usage-limits/{id}`. */
+export const ShownUsageLimitPolicy = v.object({
+  ...UsageLimitPolicy.entries,
+  /** With `include_usage`: the use of each counter, by the keys and values of `group_by`. */
+  value_key_usage_map: v.optional(
+    v.record(
+      v.string(),
+      v.object({ ...EntityUse.entries, is_threshold_alerts_sent: v.boolean(), is_exhausted_alerts_sent: v.boolean() }),
+    ),
   ),
 });
+
+/** A rate limit in responses. */
+export const RateLimitPolicy = v.object({
+  ...shown,
+  type: v.picklist(rateTypes),
+  unit: v.picklist(rateUnits),
+  value: v.number(),
+  target: v.picklist(rateTargets),
+  object: v.literal("policy_rate_limits"),
+});
+export type RateLimitPolicy = v.InferOutput<typeof RateLimitPolicy>;
+
+/** Response of `GET /policies/rate-limits`. */
+export const RateLimitPolicyList = listOf(RateLimitPolicy);
+
+/** Response of a new policy of either kind. */
+export const CreatedPolicy = v.object({ id: v.string(), object: v.literal("policy_usage_limits") });
+export type CreatedPolicy = v.InferOutput<typeof CreatedPolicy>;
+
+/** Response of `GET /policies/usage-limits/{id}/entities`; the total is over all pages. */
+export const PolicyEntities = listOf(
+  v.object({
+    id: v.string(),
+    /** Keys and values of `group_by`. */
+    value_key: v.string(),
+    ...EntityUse.entries,
+  }),
+);
 export type PolicyEntities = v.InferOutput<typeof PolicyEntities>;
 
 const Use = v.nullable(v.number());

@@ -144,3 +144,67 @@ for (const name of ["", "a b", "a@b", "latest", "default", "42", "é", "n".repea
     assert.equal(await refused("POST /labels", { name }), "400 AB01");
   });
 }
+
+test("a label of the organisation marks versions in each workspace, and only its keys change it", async () => {
+  const admin = <Shape = Record<string, unknown>>(route: string, body?: object) =>
+    done<Shape>(call<Shape>(gateway, route, body ? { body } : {}));
+  const { organisation_id, workspace_id: home } = await ask<Record<string, string>>(
+    `GET /labels/${(await ask<Receipt>("POST /labels", { name: "local" })).id}`,
+  );
+  const { id } = await admin<Receipt>("POST /labels", { name: "release", organisation_id });
+  const shown = await ask(`GET /labels/${id}`);
+  assert.deepEqual(
+    [shown.name, shown.is_universal, shown.workspace_id, shown.organisation_id],
+    ["release", true, null, organisation_id],
+  );
+  assert.ok((await list<{ id: string }>("/labels?page_size=100")).data.some((label) => label.id === id));
+
+  // names are unique where they can be used
+  assert.equal(await refused("POST /labels", { name: "release" }), "409 AB07");
+  const again = (body: object) => refusal(call(gateway, "POST /labels", { body: { organisation_id, ...body } }));
+  assert.equal(await again({ name: "release" }), "409 AB07");
+  assert.equal(await again({ name: "local" }), "409 AB07");
+  assert.equal(await again({ name: "production" }), "409 AB07");
+  assert.equal(await again({ name: "x", organisation_id: "other" }), "403 AB03");
+
+  // a key of a workspace uses it and cannot change it
+  assert.equal(await refused(`PUT /labels/${id}`, { name: "x" }), "403 AB03");
+  assert.equal(await refused(`DELETE /labels/${id}`), "403 AB03");
+  const own = await ask<Receipt>("POST /labels", { name: "own", organisation_id });
+  assert.equal((await ask(`GET /labels/${own.id}`)).is_universal, false);
+
+  const other = await admin<Receipt>("POST /admin/workspaces", { name: "Beside" });
+  const prompts = await Promise.all(
+    [home, other.id].map((workspace_id) =>
+      admin<Receipt & { version_id: string; prompt_version_id: string }>("POST /prompts", {
+        name: "p",
+        workspace_id,
+        collection_id: workspace_id,
+        string: "Hello",
+        parameters: {},
+        virtual_key: "",
+        model: "m",
+      }),
+    ),
+  );
+  const [first] = prompts;
+  for (const { slug, version_id, prompt_version_id } of prompts) {
+    await admin(`PUT /prompts/${slug}/versions/${version_id ?? prompt_version_id}`, { label_id: id });
+    const { prompt_version_labels: labels } = await admin<{ prompt_version_labels: object[] }>(`GET /prompts/${slug}`);
+    assert.deepEqual(labels, [{ id, name: "release" }]);
+  }
+  const render = (label: string) =>
+    call(gateway, `POST /prompts/${first?.slug}@${label}/render`, { key, body: { variables: {} } });
+  assert.equal((await render("release")).status, 200);
+  await admin(`PUT /labels/${id}`, { name: "shipped" });
+  assert.equal((await render("shipped")).status, 200);
+  assert.equal((await render("release")).status, 404);
+  await admin(`DELETE /labels/${id}`);
+  assert.equal((await render("shipped")).status, 404);
+  for (const { slug } of prompts) {
+    assert.deepEqual(
+      (await admin<{ prompt_version_labels: object[] }>(`GET /prompts/${slug}`)).prompt_version_labels,
+      [],
+    );
+  }
+});

@@ -110,7 +110,8 @@ test("GET /api-keys?status finds more keys than are looked up at a time", () =>
       const copy = `WITH RECURSIVE numbers(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM numbers WHERE n < 2099)
         INSERT INTO api_keys (id, lookup_id, digest, organisation_id, workspace_id, name, kind, masked, scopes, status, created_at, usage_limits)
         SELECT 'key-' || n, 'lookup-' || n, 'digest-' || n, organisation_id, workspace_id, name, kind, masked, scopes, status, n,
-          json_object('id', 'budget-' || n, 'type', 'tokens', 'credit_limit', n % 2)
+          json_object('id', 'budget-' || n, 'type', 'tokens', 'credit_limit', n % 2, 'alert_threshold', NULL,
+            'periodic_reset', NULL, 'periodic_reset_days', NULL, 'next_usage_reset_at', NULL)
         FROM api_keys, numbers WHERE kind = 'workspace-service'`;
       await database.write([{ sql: copy, args: [] }]);
       const exhausted = await list(parts, "status=exhausted&page_size=1000&current_page=1");

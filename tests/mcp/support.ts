@@ -14,6 +14,7 @@ export function mcpServer(url: string, changes: Partial<McpServer> = {}): McpSer
     integrationId: "22222222-2222-4222-8222-222222222222",
     isActive: true,
     url,
+    shownUrl: url.replace(/[?#].*$/, ""),
     transport: "http",
     authType: "none",
     configurations: {},

@@ -9,6 +9,7 @@ import { createControlStores } from "../../src/db/stores/control.ts";
 /** Gives contents as they are stored, masks included. */
 export const plainOpener: ContentOpener = {
   open: async (_, versions) => new Map(versions.map(({ id, content }) => [id, content])),
+  text: async () => undefined,
 };
 
 /** Everything a view shows, as values that can be compared. */

@@ -1,5 +1,5 @@
 import { text } from "@/text/text.ts";
-import { changedFact, choices } from "./options.ts";
+import { changedFact, choices, isOwn } from "./options.ts";
 import type { Condition, Field, OptionSource, Resource } from "./types.ts";
 
 const { partials: partialWords, collections: collectionWords, labels: labelWords } = text.resources;
@@ -136,7 +136,8 @@ const labelFields: readonly Field[] = [
   { name: "description", label: labelWords.description, kind: "long" },
 ];
 
-const isNotBuiltIn: Condition = ({ is_universal }) => is_universal !== true;
+/** Built-in labels have no time of creation. */
+const isChangeable: Condition = (label, viewer) => label.created_at !== null && isOwn(label, viewer);
 
 /** Names for versions of prompts: `/v1/labels`. */
 const labels: Resource = {
@@ -151,13 +152,13 @@ const labels: Resource = {
   columns: [
     { label: text.common.name, path: "name", track: "minmax(10rem, 1fr)" },
     { label: labelWords.description, path: "description", track: "minmax(8rem, 2fr)", wide: true },
-    { label: labelWords.builtIn, path: "is_universal", kind: "boolean", track: "6rem" },
+    { label: labelWords.builtIn, path: "is_universal", kind: "boolean", track: "9rem" },
     { label: labelWords.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
   ],
   read: "/v1/labels/{labelId}",
   create: { rows: ["POST /v1/labels"], fields: labelFields },
-  update: { rows: ["PUT /v1/labels/{labelId}"], fields: labelFields, when: isNotBuiltIn },
-  remove: { row: "DELETE /v1/labels/{labelId}", when: isNotBuiltIn },
+  update: { rows: ["PUT /v1/labels/{labelId}"], fields: labelFields, when: isChangeable },
+  remove: { row: "DELETE /v1/labels/{labelId}", when: isChangeable },
 };
 
 /** What prompts are organised with, in the order of the navigation. */

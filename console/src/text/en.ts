@@ -1356,7 +1356,7 @@ export const en = {
       empty: "Requests may name a label instead of a version number: greeting@production.",
       nameHelp: "Letters, digits, _ and -",
       description: "Description",
-      builtIn: "Built in",
+      builtIn: "In all workspaces",
       created: "Created",
     },
     keys: {

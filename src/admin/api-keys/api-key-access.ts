@@ -4,7 +4,6 @@ import { readRole, requireScopes } from "../../endpoint/role.ts";
 import { PermissionError } from "../../errors.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { forbid, readTenant, readText, requireFound, requireId } from "../core/request.ts";
-import { kindOf } from "./api-key-record.ts";
 
 /** Scopes for each kind of key. */
 export const families: Readonly<Record<KeyKind, string>> = {
@@ -12,9 +11,6 @@ export const families: Readonly<Record<KeyKind, string>> = {
   "workspace-service": "workspace_service_api_keys",
   "workspace-user": "workspace_user_api_keys",
 };
-/** Every kind of key. */
-export const kinds: readonly KeyKind[] = ["organisation-service", "workspace-service", "workspace-user"];
-
 /** Statuses of listed keys; revoked keys are not listed. */
 export const shownStatuses = ["active", "exhausted", "expired"] as const;
 
@@ -39,7 +35,7 @@ export async function findKey(call: AdminCall<unknown>, verb: string, workspace?
   const tenant = await readTenant(call, workspace ?? readText(call.query, "workspace_id"));
   const id = requireId(call.params, "id", "API key");
   const row = requireFound(await call.stores.apiKeys.find(tenant, { id, status: shownStatuses }), "API key");
-  await requireFamily(call, kindOf(row), verb);
+  await requireFamily(call, row.kind, verb);
   if (verb !== "read") await requireOwn(call, row.userId);
   return row;
 }

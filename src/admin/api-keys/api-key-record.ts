@@ -1,13 +1,8 @@
-import type { KeyKind } from "../../auth/scopes.ts";
 import type { ApiKeyRow } from "../../db/tables/api-keys.ts";
-import { isObject } from "../../lib/json.ts";
-import { type showUsages, toNextReset } from "../core/limits.ts";
+import type { ApiKey } from "../../schemas/api-keys.ts";
+import type { ShownBudget } from "../../schemas/control.ts";
+import { toNextReset } from "../core/limits.ts";
 import { toIso } from "../core/request.ts";
-
-/** A stored key's kind; the column is only written with one of these. */
-export function kindOf(row: Pick<ApiKeyRow, "kind">): KeyKind {
-  return row.kind as KeyKind;
-}
 
 /** Scopes a stored key holds. */
 export function scopesOf(row: Pick<ApiKeyRow, "scopes">): string[] {
@@ -15,16 +10,14 @@ export function scopesOf(row: Pick<ApiKeyRow, "scopes">): string[] {
   return Array.isArray(scopes) ? scopes.map(String) : [];
 }
 
-type ShownUsage = Awaited<ReturnType<typeof showUsages>>[number] | undefined;
-
 /**
  * A key as responses show it: masked.
  *
  * @param isExpiryEnforced Whether a maximum lifetime applies to it.
  * @param usage Its budget as it is shown.
  */
-export function toKeyRecord(row: ApiKeyRow, isExpiryEnforced: boolean, usage: ShownUsage) {
-  const defaults = isObject(row.defaults) ? row.defaults : null;
+export function toKeyRecord(row: ApiKeyRow, isExpiryEnforced: boolean, usage: ShownBudget | null): ApiKey {
+  const { defaults } = row;
   return {
     id: row.id,
     key: row.masked,

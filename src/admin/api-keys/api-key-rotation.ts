@@ -4,7 +4,7 @@ import { minTransitionMs, type RotateApiKey } from "../../schemas/api-keys.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { toIso } from "../core/request.ts";
 import { findKey } from "./api-key-access.ts";
-import { kindOf, scopesOf } from "./api-key-record.ts";
+import { scopesOf } from "./api-key-record.ts";
 import { requireGrantable } from "./api-key-rules.ts";
 import { mintSecret } from "./key-minting.ts";
 
@@ -26,7 +26,7 @@ export async function rotateKey(call: AdminCall<RotateApiKey>) {
   const { services } = context;
   const row = await findKey(call, "rotate", body.workspace_id);
   // whoever reads the new secret has all the key's scopes
-  requireGrantable(context.principal, kindOf(row), scopesOf(row));
+  requireGrantable(context.principal, row.kind, scopesOf(row));
   requireRotatable(row, now);
   const transitionEndsAt = now + (body.key_transition_period_ms ?? minTransitionMs);
   const { key, stored } = await mintSecret(services, row.lookupId);

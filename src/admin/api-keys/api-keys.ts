@@ -7,8 +7,21 @@ import type { Filter, ListOptions, Tenant } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
 import { type BudgetUse, isUsedUp, usageOf } from "../../policies/applied.ts";
-import { CreateApiKey, type KeyDefaults, RotateApiKey, UpdateApiKey } from "../../schemas/api-keys.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import {
+  ApiKey,
+  ApiKeyList,
+  CreateApiKey,
+  CreatedApiKey,
+  type KeyDefaults,
+  keyKinds,
+  RotateApiKey,
+  RotatedApiKey,
+  type StoredKeyDefaults,
+  UpdateApiKey,
+} from "../../schemas/api-keys.ts";
+import type { RateLimit } from "../../schemas/control.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { showUsages, toStoredUsage } from "../core/limits.ts";
 import { applyMetadataSchema } from "../core/metadata-schema.ts";
 import { requireConfig } from "../core/named-records.ts";
@@ -23,8 +36,8 @@ import {
   requireWorkspace,
   toList,
 } from "../core/request.ts";
-import { families, findKey, kinds, mayUseFamily, requireOwn, shownStatuses } from "./api-key-access.ts";
-import { kindOf, toKeyRecord } from "./api-key-record.ts";
+import { families, findKey, mayUseFamily, requireOwn, shownStatuses } from "./api-key-access.ts";
+import { toKeyRecord } from "./api-key-record.ts";
 import { rotateKey } from "./api-key-rotation.ts";
 import { decideExpiry, readScopes, readUserKeyRules, requireGrantable, type UserKeyRules } from "./api-key-rules.ts";
 import { findCreator } from "./key-creator.ts";
@@ -56,8 +69,8 @@ async function toRecords({ stores, context }: AdminCall<unknown>, rows: readonly
   const holders = rows.map((row) => holderOfKey(row, row));
   const usages = await showUsages(holders, context.services);
   return rows.map((row, index) => {
-    const rules = readUserKeyRules(kindOf(row), organisation, workspaceOf.get(row.workspaceId ?? ""));
-    return toKeyRecord(row, rules.maxDays !== null, usages[index]);
+    const rules = readUserKeyRules(row.kind, organisation, workspaceOf.get(row.workspaceId ?? ""));
+    return toKeyRecord(row, rules.maxDays !== null, usages[index] ?? null);
   });
 }
 
@@ -76,7 +89,7 @@ async function listExhausted(call: AdminCall<unknown>, tenant: Tenant, where: Fi
   const { limitStore } = call.context.services;
   const found: string[] = [];
   for (let offset = 0; ; offset += pageKeys) {
-    const options = { where: { ...where, status: "active" }, present: ["usageLimits"] as const };
+    const options = { where: { ...where, status: "active" as const }, present: ["usageLimits"] as const };
     const { rows } = await call.stores.apiKeys.list(tenant, { ...options, page: { offset, limit: pageKeys } });
     const uses = await Promise.all(rows.map((row) => usageOf(holderOfKey(row, row), limitStore)));
     const isExhausted = (use: BudgetUse | undefined) => use !== undefined && isUsedUp(use);
@@ -99,15 +112,15 @@ async function withStatus(
   return { where: { ...where, status }, except: { id: exhausted } };
 }
 
-async function listKeys(call: AdminCall<undefined>) {
+async function listKeys(call: AdminCall<undefined>): Promise<AnswerOf<typeof ApiKeyList>> {
   const { query, stores } = call;
   const tenant = await readTenant(call);
   const page = readPage(query);
-  const type = readChoice(query, "type", kinds);
+  const type = readChoice(query, "type", keyKinds);
   const status = readChoice(query, "status", shownStatuses);
   const id = readIds(query);
-  const allowed = await Promise.all(kinds.map((kind) => mayUseFamily(call, kind, "list")));
-  const kind = kinds.filter((one, index) => allowed[index] && (type === undefined || type === one));
+  const allowed = await Promise.all(keyKinds.map((kind) => mayUseFamily(call, kind, "list")));
+  const kind = keyKinds.filter((one, index) => allowed[index] && (type === undefined || type === one));
   const where = { ...(id && { id }), kind };
   const { rows, total } = await stores.apiKeys.list(tenant, {
     ...(await withStatus(call, tenant, where, status)),
@@ -116,10 +129,10 @@ async function listKeys(call: AdminCall<undefined>) {
   return toList(await toRecords(call, rows, tenant.organisationId), total);
 }
 
-async function readKey(call: AdminCall<undefined>) {
+async function readKey(call: AdminCall<undefined>): Promise<ApiKey> {
   const row = await findKey(call, "read");
   const [record] = await toRecords(call, [row], row.organisationId);
-  return record;
+  return requireFound(record, "API key");
 }
 
 /** The user a new key belongs to: a member of its workspace. */
@@ -137,7 +150,7 @@ async function readUser(call: AdminCall<CreateApiKey>, tenant: Tenant): Promise<
 
 async function requireFewer(call: AdminCall<unknown>, tenant: Tenant, key: { userId: string; most: number | null }) {
   if (key.most === null) return;
-  const where = { kind: "workspace-user", userId: key.userId, status: ["active", "exhausted"] };
+  const where = { kind: "workspace-user", userId: key.userId, status: ["active", "exhausted"] } as const;
   if ((await call.stores.apiKeys.count(tenant, { where })) < key.most) return;
   refuseField("user_id", `has the maximum number of keys per user: ${key.most}`);
 }
@@ -146,10 +159,10 @@ async function requireFewer(call: AdminCall<unknown>, tenant: Tenant, key: { use
 async function readDefaults(
   call: AdminCall<unknown>,
   key: Tenant & { organisation: OrganisationRow },
-  values: { given: KeyDefaults | null | undefined; former: JsonValue | null; config?: unknown },
-): Promise<JsonValue> {
+  values: { given: KeyDefaults | null | undefined; former: StoredKeyDefaults | null; config?: unknown },
+): Promise<StoredKeyDefaults | null> {
   const { given } = values;
-  const former = given !== null && isObject(values.former) ? values.former : {};
+  const former: Partial<StoredKeyDefaults> = (given !== null && values.former) || {};
   const named = given?.config_id === undefined ? given?.config_slug : given.config_id;
   if (named) {
     const { organisationId, workspaceId } = key;
@@ -157,21 +170,14 @@ async function readDefaults(
     if (workspaceId === null) refuseField(param, "cannot be given for a key of the organisation");
     else await requireConfig(call, { organisationId, workspaceId }, { name: named, param });
   }
-  // stored defaults were written by this function
-  const storedDefaults = former as {
-    metadata?: Record<string, string>;
-    config_id?: string;
-    allow_config_override?: boolean;
-  };
   const metadata = applyMetadataSchema(
     key.organisation,
     "apiKey",
-    given?.metadata === undefined ? storedDefaults.metadata : given.metadata,
+    given?.metadata === undefined ? former.metadata : given.metadata,
   );
   const byWorkspace = stringOf(values.config) ?? null;
-  const config = named === undefined ? (storedDefaults.config_id ?? byWorkspace) : named;
-  const allow =
-    given?.allow_config_override === undefined ? storedDefaults.allow_config_override : given.allow_config_override;
+  const config = named === undefined ? (former.config_id ?? byWorkspace) : named;
+  const allow = given?.allow_config_override === undefined ? former.allow_config_override : given.allow_config_override;
   if (!given && metadata === null && config === null && allow === undefined) return null;
   return { metadata, config_id: config, allow_config_override: allow ?? true };
 }
@@ -188,7 +194,10 @@ async function readNewTenant(call: AdminCall<CreateApiKey>, kind: KeyKind): Prom
   return call.tenant;
 }
 
-async function createKey(call: AdminCall<CreateApiKey>, kind: KeyKind) {
+async function createKey(
+  call: AdminCall<CreateApiKey>,
+  kind: KeyKind,
+): Promise<Outcome<AnswerOf<typeof CreatedApiKey>>> {
   const { body, context, now, stores } = call;
   const { services } = context;
   const tenant = await readNewTenant(call, kind);
@@ -208,7 +217,7 @@ async function createKey(call: AdminCall<CreateApiKey>, kind: KeyKind) {
       name: body.name,
       description: body.description ?? null,
       rateLimits: toRateLimits(body.rate_limits),
-      usageLimits: toStoredUsage(body.usage_limits ?? null, now),
+      usageLimits: body.usage_limits ? toStoredUsage(body.usage_limits, now) : null,
       defaults: await readDefaults(call, { ...tenant, organisation }, { given: body.defaults, former: null, config }),
       alertEmails: body.alert_emails ?? null,
       expiresAt: decideExpiry(body.expires_at, rules, now),
@@ -224,7 +233,7 @@ async function createKey(call: AdminCall<CreateApiKey>, kind: KeyKind) {
 }
 
 /** Rate limits as they are stored: an empty list is null. */
-function toRateLimits(limits: UpdateApiKey["rate_limits"]): JsonValue {
+function toRateLimits(limits: UpdateApiKey["rate_limits"]): RateLimit[] | null {
   return limits == null || limits.length === 0 ? null : limits;
 }
 
@@ -235,7 +244,7 @@ function requireSameOwner({ type, user_id: userId }: UpdateApiKey, row: ApiKeyRo
 }
 
 /** The status of a changed key. Whether its budget is used up follows from what was counted. */
-function nextStatus(row: ApiKeyRow, expiresAt: number | null | undefined, now: number): string {
+function nextStatus(row: ApiKeyRow, expiresAt: number | null | undefined, now: number): ApiKeyRow["status"] {
   const end = expiresAt === undefined ? row.expiresAt : expiresAt;
   return end !== null && end <= now ? "expired" : "active";
 }
@@ -244,14 +253,13 @@ async function updateKey(call: AdminCall<UpdateApiKey>) {
   const { body, context, now, stores } = call;
   const row = await findKey(call, "update", body.workspace_id);
   requireSameOwner(body, row);
-  const kind = kindOf(row);
+  const kind = row.kind;
   const scopes = body.scopes && readScopes(kind, body.scopes);
   if (scopes) requireGrantable(context.principal, kind, scopes);
   const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId };
   const { organisation, rules } = await readRules(call, { kind, ...tenant });
   const expiresAt = body.expires_at === undefined ? undefined : decideExpiry(body.expires_at, rules, row.createdAt);
-  const usageLimits =
-    body.usage_limits === undefined ? undefined : toStoredUsage(body.usage_limits, now, row.usageLimits);
+  const usageLimits = body.usage_limits && toStoredUsage(body.usage_limits, now, row.usageLimits);
   const isReset = body.reset_usage === true;
   const defaults = await readDefaults(
     call,
@@ -291,7 +299,7 @@ async function deleteKey(call: AdminCall<undefined>) {
   const row = await findKey(call, "delete");
   const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId };
   const former = { formerDigest: null, formerOfAnyForm: false, transitionEndsAt: null };
-  const changes = { status: "revoked", ...former, lastUpdatedAt: call.now };
+  const changes = { status: "revoked" as const, ...former, lastUpdatedAt: call.now };
   return {
     answer: {},
     recordId: row.id,
@@ -305,7 +313,7 @@ async function deleteKey(call: AdminCall<undefined>) {
 const row = { tag: "API keys" } as const;
 const access = (verb: string) => ({
   keys: "any" as const,
-  scopes: kinds.map((kind) => `${families[kind]}.${verb}`),
+  scopes: keyKinds.map((kind) => `${families[kind]}.${verb}`),
 });
 const audit = (action: string) => ({ resource: "api_keys", action });
 const workspaceQuery = { name: "workspace_id", description: "One workspace, for keys of the organisation" };
@@ -323,9 +331,10 @@ export const apiKeyEndpoints: readonly AdminEndpoint[] = [
       { name: "current_page", description: "Page, counted from 0" },
       { name: "page_size", description: "1 to 1000, default 50" },
       { name: "ids", description: "Ids, separated by commas" },
-      { name: "type", description: kinds.join(", ") },
+      { name: "type", description: keyKinds.join(", ") },
       { name: "status", description: shownStatuses.join(", ") },
     ],
+    response: ApiKeyList,
     handle: listKeys,
   }),
   defineRead({
@@ -335,6 +344,7 @@ export const apiKeyEndpoints: readonly AdminEndpoint[] = [
     summary: "Show an API key, masked",
     access: access("read"),
     query: [workspaceQuery],
+    response: ApiKey,
     handle: readKey,
   }),
   defineWrite({
@@ -345,6 +355,7 @@ export const apiKeyEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("update"),
     body: UpdateApiKey,
+    response: NoContent,
     handle: updateKey,
   }),
   defineWrite({
@@ -355,6 +366,7 @@ export const apiKeyEndpoints: readonly AdminEndpoint[] = [
     access: access("delete"),
     audit: audit("delete"),
     query: [workspaceQuery],
+    response: NoContent,
     handle: deleteKey,
   }),
   // before the endpoint that creates keys, whose path matches this one too
@@ -367,9 +379,10 @@ export const apiKeyEndpoints: readonly AdminEndpoint[] = [
     audit: audit("rotate"),
     bodyOptional: true,
     body: RotateApiKey,
+    response: RotatedApiKey,
     handle: rotateKey,
   }),
-  ...kinds.map((kind) =>
+  ...keyKinds.map((kind) =>
     defineWrite({
       ...row,
       method: "POST",
@@ -381,6 +394,7 @@ export const apiKeyEndpoints: readonly AdminEndpoint[] = [
       },
       audit: audit("create"),
       body: CreateApiKey,
+      response: CreatedApiKey,
       handle: (call) => createKey(call, kind),
     }),
   ),
@@ -389,7 +403,7 @@ export const apiKeyEndpoints: readonly AdminEndpoint[] = [
     method: "POST",
     path: "/v1/api-keys/:type/:subtype",
     access: access("create"),
-    summary: "Refuses unknown kinds of key",
+    summary: "Refuses unknown keyKinds of key",
     audit: audit("create"),
     handle: async () => refuseField("type", "must be organisation/service, workspace/service or workspace/user"),
   }),

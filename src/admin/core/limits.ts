@@ -1,10 +1,9 @@
 import type { Services } from "../../context.ts";
 import type { AlertFlags } from "../../control/alerts/alerts.ts";
-import type { JsonValue } from "../../db/tables/columns.ts";
 import { isObject } from "../../lib/json.ts";
 import { nextPeriodStart, startOfDay } from "../../lib/periods.ts";
 import { isUsedUp, type LimitHolder, toShownUse, usageOf } from "../../policies/applied.ts";
-import type { UsageLimits } from "../../schemas/control.ts";
+import type { ShownBudget, StoredBudget, UsageLimits } from "../../schemas/control.ts";
 import { toIso } from "./request.ts";
 
 /** When a budget resets: as given, else at midnight when its period ends; null when it never does. */
@@ -23,43 +22,36 @@ export function nextReset(
  * @param former The stored budget: its id is preserved, and the day its periods are counted from, so that a raised or
  * lowered limit continues with its counter.
  */
-export function toStoredUsage(limits: UsageLimits | null, now: number, former?: unknown): JsonValue {
-  if (limits === null) return null;
-  const { id, periodic_reset_days: formerDays, next_usage_reset_at: formerNext } = isObject(former) ? former : {};
+export function toStoredUsage(limits: UsageLimits, now: number, former?: StoredBudget | null): StoredBudget {
+  const { id, periodic_reset_days: formerDays, next_usage_reset_at: formerNext } = former ?? {};
   const days = limits.periodic_reset_days ?? null;
   const goesOn = days !== null && days === formerDays && limits.next_usage_reset_at == null;
   return {
-    id: typeof id === "string" ? id : crypto.randomUUID(),
+    id: id ?? crypto.randomUUID(),
     type: limits.type,
     credit_limit: limits.credit_limit ?? null,
     alert_threshold: limits.alert_threshold ?? null,
     periodic_reset: limits.periodic_reset ?? null,
     periodic_reset_days: days,
-    next_usage_reset_at: goesOn && typeof formerNext === "number" ? formerNext : nextReset(limits, now),
+    next_usage_reset_at: goesOn && formerNext != null ? formerNext : nextReset(limits, now),
   };
 }
 
 /** The next reset of a stored budget, as the API writes it. */
-export function toNextReset(stored: JsonValue | null): string | null {
-  return isObject(stored) && typeof stored.next_usage_reset_at === "number" ? toIso(stored.next_usage_reset_at) : null;
+export function toNextReset(stored: StoredBudget | null): string | null {
+  return toIso(stored?.next_usage_reset_at);
 }
 
 /** The fields of a budget that only the gateway writes. */
-interface ShownUse {
-  status: "active" | "exhausted";
-  current_usage: number;
-  is_threshold_alerts_sent: boolean;
-  is_exhausted_alerts_sent: boolean;
-}
+type ShownUse = Pick<ShownBudget, "status" | "current_usage" | "is_threshold_alerts_sent" | "is_exhausted_alerts_sent">;
 
 /** A stored budget as responses show it. */
-function toShown(stored: JsonValue, use: ShownUse) {
-  if (!isObject(stored)) return null;
+function toShown(stored: StoredBudget, use: ShownUse): ShownBudget {
   return { ...use, ...stored, next_usage_reset_at: toNextReset(stored) };
 }
 
 /** A list of limits as it is stored: null if empty. Absent stays absent. */
-export function toLimitList<Limit>(limits: readonly Limit[] | null | undefined): readonly Limit[] | null | undefined {
+export function toLimitList<Limit>(limits: Limit[] | null | undefined): Limit[] | null | undefined {
   return limits?.length === 0 ? null : limits;
 }
 
@@ -69,13 +61,12 @@ export function toLimitList<Limit>(limits: readonly Limit[] | null | undefined):
  * @param former The stored list, whose budgets continue.
  */
 export function toStoredUsageList(
-  limits: readonly UsageLimits[] | null | undefined,
+  limits: UsageLimits[] | null | undefined,
   now: number,
-  former?: unknown,
-): JsonValue | undefined {
+  former?: readonly StoredBudget[] | null,
+): StoredBudget[] | null | undefined {
   const given = toLimitList(limits);
-  const before: readonly unknown[] = Array.isArray(former) ? former : [];
-  return given ? given.map((limit, index) => toStoredUsage(limit, now, before[index])) : given;
+  return given ? given.map((limit, index) => toStoredUsage(limit, now, former?.[index])) : given;
 }
 
 /** Which alerts a budget sent, as it is shown. */
@@ -110,26 +101,28 @@ async function readUses(
 export async function showUsages(
   records: readonly LimitHolder[],
   services: Pick<Services, "limitAlerts" | "limitStore">,
-) {
+): Promise<(ShownBudget | null)[]> {
   const uses = await readUses(records, services);
   // written by `toStoredUsage`
-  return records.map(({ usageLimits }, index) => toShown(usageLimits as JsonValue, uses[index] ?? unused));
+  return records.map(({ usageLimits }, index) =>
+    isObject(usageLimits) ? toShown(usageLimits as unknown as StoredBudget, uses[index] ?? unused) : null,
+  );
 }
 
 /** As `showUsages`, for records that have a list of budgets. */
 export async function showUsageLists(
   records: readonly LimitHolder[],
   services: Pick<Services, "limitAlerts" | "limitStore">,
-) {
+): Promise<(ShownBudget[] | null)[]> {
   const uses = await readUses(records, services);
   return records.map(({ usageLimits }, index) => {
     // written by `toStoredUsageList`, with at most one entry
     if (!Array.isArray(usageLimits)) return null;
-    return usageLimits.map((one: JsonValue) => toShown(one, uses[index] ?? unused));
+    return usageLimits.map((one: StoredBudget) => toShown(one, uses[index] ?? unused));
   });
 }
 
 /** Budgets that nothing uses yet, as they are shown. */
-export function showNewUsageList(stored: unknown) {
-  return Array.isArray(stored) ? stored.map((one: JsonValue) => toShown(one, unused)) : null;
+export function showNewUsageList(stored: readonly StoredBudget[] | null | undefined): ShownBudget[] | null {
+  return stored?.map((one) => toShown(one, unused)) ?? null;
 }

@@ -3,10 +3,9 @@ import type { Statement } from "../../db/client.ts";
 import type { IntegrationRow, IntegrationWorkspaceRow } from "../../db/tables/integrations.ts";
 import type { WorkspaceRow } from "../../db/tables/tenants.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { isObject } from "../../lib/json.ts";
+import type { StoredAccess, StoredBudget } from "../../schemas/control.ts";
 import { UpdateWorkspaceAccess } from "../../schemas/integrations.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
-import { toJson } from "../core/json-column.ts";
 import { showNewUsageList, showUsageLists, toLimitList, toStoredUsageList } from "../core/limits.ts";
 import { forbid, refuseField, toIso } from "../core/request.ts";
 import { findIntegration, isPartnerOnly, ownOf, scopeOf, tenantOf } from "./integration-records.ts";
@@ -16,8 +15,8 @@ type GivenAccess = NonNullable<UpdateWorkspaceAccess["workspaces"]>[number];
 type GlobalAccess = NonNullable<UpdateWorkspaceAccess["global_workspace_access"]>;
 
 /** Access of workspaces created later, as responses show it. */
-export function showGlobalAccess(stored: unknown) {
-  const { enabled = false, usage_limits = null, rate_limits = null } = isObject(stored) ? stored : {};
+export function showGlobalAccess(stored: StoredAccess | null) {
+  const { enabled = false, usage_limits = null, rate_limits = null } = stored ?? {};
   return { enabled, usage_limits: showNewUsageList(usage_limits), rate_limits };
 }
 
@@ -59,12 +58,11 @@ async function listWorkspaces(call: AdminCall<undefined>) {
  *
  * @param former The stored budgets, which continue.
  */
-function toAccess(given: GlobalAccess, now: number, former: unknown) {
-  const rates = toLimitList(given.rate_limits);
+function toAccess(given: GlobalAccess, now: number, former: readonly StoredBudget[] | null | undefined) {
   return {
     enabled: given.enabled,
     usageLimits: toStoredUsageList(given.usage_limits, now, former),
-    rateLimits: rates ? toJson(rates) : rates,
+    rateLimits: toLimitList(given.rate_limits),
   };
 }
 
@@ -81,8 +79,7 @@ interface Grant {
 
 /** Access of all workspaces as it is stored: absent fields are null. */
 function toGlobalAccess(given: GlobalAccess, now: number, { globalWorkspaceAccess }: IntegrationRow) {
-  const former = isObject(globalWorkspaceAccess) ? globalWorkspaceAccess.usage_limits : null;
-  const { enabled, usageLimits = null, rateLimits = null } = toAccess(given, now, former);
+  const { enabled, usageLimits = null, rateLimits = null } = toAccess(given, now, globalWorkspaceAccess?.usage_limits);
   return { enabled, usageLimits, rateLimits };
 }
 
@@ -96,11 +93,11 @@ function readOverride(
   if (!isAsked) return undefined;
   if (given) return toGlobalAccess(given, now, integration);
   const stored = integration.globalWorkspaceAccess;
-  if (given === null || stored === null || typeof stored !== "object" || Array.isArray(stored)) {
+  if (given === null || stored === null) {
     return refuseField("override_existing_workspace_access", "needs global_workspace_access");
   }
-  const { enabled, usage_limits: usageLimits = null, rate_limits: rateLimits = null } = stored;
-  return { enabled: enabled === true, usageLimits, rateLimits };
+  const { enabled, usage_limits: usageLimits, rate_limits: rateLimits } = stored;
+  return { enabled, usageLimits, rateLimits };
 }
 
 /** What the body says of individual workspaces, by their id. */

@@ -4,7 +4,6 @@ import type { IntegrationRow, ProviderRow } from "../../db/tables/integrations.t
 import type { Tenant } from "../../db/tenant-store.ts";
 import type { UpdateProvider } from "../../schemas/integrations.ts";
 import type { AdminCall } from "../core/endpoint.ts";
-import { toJson } from "../core/json-column.ts";
 import { showUsages, toLimitList, toStoredUsage } from "../core/limits.ts";
 import { createSlug, refuseField, toIso } from "../core/request.ts";
 import { showConfigurations, showKey } from "./integration-secrets.ts";
@@ -73,12 +72,11 @@ type ProviderMembers = Omit<UpdateProvider, "name" | "workspace_id">;
  */
 export function toProviderChanges(members: ProviderMembers, now: number, former?: ProviderRow) {
   const { note, usage_limits, expires_at } = members;
-  const rateLimits = toLimitList(members.rate_limits);
   return {
     note,
     expiresAt: expires_at,
     usageLimits: usage_limits ? toStoredUsage(usage_limits, now, former?.usageLimits) : usage_limits,
-    rateLimits: rateLimits === undefined ? undefined : toJson(rateLimits),
+    rateLimits: toLimitList(members.rate_limits),
     ...(members.reset_usage ? { lastResetAt: now } : {}),
   };
 }

@@ -1,5 +1,5 @@
 import { findUnknownTemplate, templateNames } from "../../control/mcp/header-templates.ts";
-import { mcpSecretKind } from "../../control/mcp/mcp-library.ts";
+import { mcpAddressField, mcpSecretKind } from "../../control/mcp/mcp-library.ts";
 import type { Statement } from "../../db/client.ts";
 import type { JsonValue } from "../../db/tables/columns.ts";
 import type { McpIntegrationRow } from "../../db/tables/mcp.ts";
@@ -7,7 +7,7 @@ import type { Tenant } from "../../db/tenant-store.ts";
 import { requireScopes } from "../../endpoint/role.ts";
 import { AddressRefusedError } from "../../lib/address.ts";
 import { isObject } from "../../lib/json.ts";
-import { maskPath } from "../../lib/secret-values.ts";
+import { maskAddress } from "../../lib/secret-values.ts";
 import type { CreateMcpIntegration, UpdateMcpIntegration } from "../../schemas/mcp.ts";
 import { mcpIntegrationForm } from "../../schemas/mcp-integration-members.ts";
 import type { AdminCall } from "../core/endpoint.ts";
@@ -144,6 +144,18 @@ function checkMappings(mappings: unknown): void {
   }
 }
 
+/** The address of an integration as readers see it: that of a hosted server may be its credential. */
+export function showAddress({ url }: Pick<McpIntegrationRow, "url">): string {
+  return maskAddress(url);
+}
+
+/** An address as it is stored: masked, and sealed as a whole, if it holds what may be a secret. */
+function storeAddress(url: string): { url: string } & Pick<Credentials, "secrets" | "removed"> {
+  const shown = maskAddress(url);
+  if (shown === url) return { url, secrets: new Map(), removed: new Set([mcpAddressField]) };
+  return { url: shown, secrets: new Map([[mcpAddressField, url]]), removed: new Set() };
+}
+
 /** A new MCP integration and the statements that write it. */
 export async function createMcpIntegrationRows(
   call: AdminCall<CreateMcpIntegration>,
@@ -160,6 +172,7 @@ export async function createMcpIntegrationRows(
   refuseProtocolHeaders(credentials);
   if (changesIdentity(undefined, credentials, mappings)) await requireIdentityChange(call, credentials);
   const id = crypto.randomUUID();
+  const address = storeAddress(body.url);
   const row = {
     id,
     ...tenantOf(tenant),
@@ -168,7 +181,7 @@ export async function createMcpIntegrationRows(
     description: body.description ?? null,
     ownerId: actor,
     status: "active",
-    url: body.url,
+    url: address.url,
     transport: body.transport,
     authType: body.auth_type,
     openapi: body.openapi ?? null,
@@ -178,20 +191,29 @@ export async function createMcpIntegrationRows(
     createdAt: now,
   };
   const place = { ...tenantOf(tenant), recordId: id, kind: mcpSecretKind };
-  const sealed = await sealSecrets(call, place, [credentials]);
+  const sealed = await sealSecrets(call, place, [credentials, address]);
   return { id, statements: [stores.mcpIntegrations.insert(tenantOf(tenant), row), ...sealed] };
 }
 
-/** Whether a body changes the address of an integration: the mask that readers see changes nothing. */
-export function isNewUrl(url: string | undefined, row: Pick<McpIntegrationRow, "url">): url is string {
-  return url !== undefined && url !== row.url && url !== maskPath(row.url);
+/** The new address of an integration; undefined where it stays: the mask that readers see changes nothing. */
+async function readNewUrl(
+  { body, stores, context }: AdminCall<UpdateMcpIntegration>,
+  row: McpIntegrationRow,
+): Promise<string | undefined> {
+  const { url } = body;
+  if (url === undefined || url === row.url || url === showAddress(row)) return undefined;
+  const where = { kind: mcpSecretKind, recordId: row.id, field: mcpAddressField };
+  const sealed = await stores.secrets.find(organisationOf(row), where);
+  // where it cannot be opened any more, it is given again
+  const stored = sealed && (await context.services.control.vault.open(sealed).catch(() => undefined));
+  return url === stored ? undefined : url;
 }
 
-/** Statements that change an MCP integration. */
+/** Statements that change an MCP integration, and whether its address changes. */
 export async function updateMcpIntegrationRows(
   call: AdminCall<UpdateMcpIntegration>,
   row: McpIntegrationRow,
-): Promise<Statement[]> {
+): Promise<{ statements: Statement[]; isMoved: boolean }> {
   const { body, stores, now } = call;
   const mappings = await readMappings(call, row, body.secret_mappings);
   if (mappings) checkMappings(mappings);
@@ -200,11 +222,13 @@ export async function updateMcpIntegrationRows(
   refuseProtocolHeaders(credentials);
   const parked = changesIdentity(row, credentials, mappings) ? await changeIdentity(call, row, credentials) : [];
   const { transport = row.transport } = body;
-  const url = isNewUrl(body.url, row) ? body.url : row.url;
+  const newUrl = await readNewUrl(call, row);
+  const url = newUrl ?? row.url;
   const openapi = transport === "openapi" ? (body.openapi ?? row.openapi) : (body.openapi ?? null);
   checkDocument({ transport, url, openapi });
-  const isMoved = url !== row.url;
+  const isMoved = newUrl !== undefined;
   if (isMoved) checkUrl(url, call);
+  const address = isMoved ? storeAddress(url) : undefined;
   const moved = isMoved ? [{ ...credentials, moved: [{ param: "url", fields: "" }] }] : [];
   const mapped = mappings === undefined ? mappedFields(row.secretMappings) : undefined;
   requireSecretsWithAddress([...moved, credentials], mapped);
@@ -212,7 +236,7 @@ export async function updateMcpIntegrationRows(
   const changes = {
     name: body.name,
     description: body.description,
-    url,
+    url: address?.url,
     transport: body.transport,
     authType: body.auth_type,
     openapi: openapi === row.openapi ? undefined : openapi,
@@ -222,9 +246,10 @@ export async function updateMcpIntegrationRows(
     lastUpdatedAt: now,
   };
   const place = { ...tenantOf(row), recordId: row.id, kind: mcpSecretKind };
-  const sealed = await sealSecrets(call, place, [credentials]);
+  const sealed = await sealSecrets(call, place, address ? [credentials, address] : [credentials]);
   const { id, workspaceId } = row;
-  return [stores.mcpIntegrations.update(tenantOf(row), { id, workspaceId }, changes), ...sealed, ...parked];
+  const update = stores.mcpIntegrations.update(tenantOf(row), { id, workspaceId }, changes);
+  return { statements: [update, ...sealed, ...parked], isMoved };
 }
 
 /** Statements for a change of who the callers of an integration are. @throws {GatewayError} */

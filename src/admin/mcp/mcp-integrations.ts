@@ -4,7 +4,6 @@ import { requireScopes } from "../../endpoint/role.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { ConflictError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
-import { maskPath } from "../../lib/secret-values.ts";
 import { CreateMcpIntegration, UpdateMcpIntegration } from "../../schemas/mcp.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import { createSlug, forbid, readChoice, readPage, readSearch, readTenant, toIso } from "../core/request.ts";
@@ -13,10 +12,10 @@ import { showConfigurations } from "../integrations/integration-secrets.ts";
 import {
   createMcpIntegrationRows,
   findMcpIntegration,
-  isNewUrl,
   mcpScopeOf,
   organisationOf,
   removeMcpIntegrationRows,
+  showAddress,
   updateMcpIntegrationRows,
 } from "./mcp-integration-records.ts";
 import { syncFirst } from "./mcp-sync.ts";
@@ -33,8 +32,7 @@ function toRecord(row: McpIntegrationRow) {
     description: row.description,
     owner_id: row.ownerId,
     status: row.status,
-    // the address of a hosted server may be its credential
-    url: maskPath(row.url),
+    url: showAddress(row),
     auth_type: row.authType,
     transport: row.transport,
     global_workspace_access: row.globalWorkspaceAccess === null ? null : { enabled: enabled === true },
@@ -120,8 +118,8 @@ async function createMcpIntegration(call: AdminCall<CreateMcpIntegration>) {
 async function updateMcpIntegration(call: AdminCall<UpdateMcpIntegration>) {
   const { body, context } = call;
   const row = await findMcpIntegration(call, "update");
-  const statements = await updateMcpIntegrationRows(call, row);
-  const isMoved = isNewUrl(body.url, row) || body.openapi !== undefined;
+  const { statements, isMoved: hasNewAddress } = await updateMcpIntegrationRows(call, row);
+  const isMoved = hasNewAddress || body.openapi !== undefined;
   const applied = () => (isMoved ? syncFirst(row.id, context) : undefined);
   return { answer: {}, recordId: row.id, statements, applied };
 }

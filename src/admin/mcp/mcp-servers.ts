@@ -22,7 +22,7 @@ import {
 import { removeUpstreamAccounts } from "../core/upstream-accounts.ts";
 import { showConfigurations } from "../integrations/integration-secrets.ts";
 import { readAggregate, showAggregate } from "./mcp-aggregates.ts";
-import { mayUseMcp, organisationOf } from "./mcp-integration-records.ts";
+import { mayUseMcp, organisationOf, showAddress } from "./mcp-integration-records.ts";
 import { findIntegrationOf, findMcpServer, ofServer } from "./mcp-server-records.ts";
 
 /** The address at which clients reach a server. */
@@ -58,7 +58,7 @@ function showIntegration({ tenant }: AdminCall<unknown>, row: McpIntegrationRow 
     name: row.name,
     status: row.status,
     configurations: isOwn ? showConfigurations(row) : {},
-    url: row.url,
+    url: showAddress(row),
     transport: row.transport,
     auth_type: row.authType,
   };
@@ -95,7 +95,7 @@ async function listMcpServers(call: AdminCall<undefined>) {
       owner_id: one.ownerId,
       mcp_integration_slug: integration?.slug ?? null,
       mcp_integration_name: integration?.name ?? null,
-      mcp_integration_url: integration?.url ?? null,
+      mcp_integration_url: integration ? showAddress(integration) : null,
       auth_type: integration?.authType ?? null,
       workspace_name: place?.name ?? null,
       workspace_slug: place?.slug ?? null,

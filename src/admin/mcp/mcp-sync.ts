@@ -10,7 +10,7 @@ import { commitAudited } from "../core/audit-values.ts";
 import { type AdminCall, defineRead } from "../core/endpoint.ts";
 import { requireFound, toIso } from "../core/request.ts";
 import { type Audited, defineUpstreamCall } from "../core/upstream-call.ts";
-import { findMcpIntegration, mcpScopeOf, organisationOf } from "./mcp-integration-records.ts";
+import { findMcpIntegration, mcpScopeOf, organisationOf, showAddress } from "./mcp-integration-records.ts";
 import { findIntegrationOf, findMcpServer, ofServer } from "./mcp-server-records.ts";
 
 /** Longest time that a sync takes: on demand, and while an integration is created. */
@@ -116,7 +116,7 @@ function showTest(row: McpIntegrationRow, result: UpstreamTest, startedAt: numbe
     success: result.error === null,
     status_code: result.status,
     response_time_ms: Math.round(endedAt - startedAt),
-    url: row.url,
+    url: showAddress(row),
     server_name: result.serverName,
     error: result.error,
     message: result.error ?? "The server answered",

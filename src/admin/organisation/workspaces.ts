@@ -6,7 +6,6 @@ import type { AdminEndpoint } from "../../endpoint.ts";
 import { ConflictError } from "../../errors.ts";
 import { CreateWorkspace, DeleteWorkspace, UpdateWorkspace } from "../../schemas/workspaces.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
-import { toJson } from "../core/json-column.ts";
 import { toLimitList, toStoredUsageList } from "../core/limits.ts";
 import { createSlug, forbid, readChoice, readPage, readText, refuseField, toList } from "../core/request.ts";
 import {
@@ -73,9 +72,9 @@ async function shareIntegrations(
   });
   const rows = await stores.integrations.all(organisation, { where });
   const ofModels = rows.flatMap(({ id, globalWorkspaceAccess }) => {
-    const access = toRecord(globalWorkspaceAccess);
-    if (access.enabled !== true) return [];
-    const limits = { usageLimits: toJson(access.usage_limits ?? null), rateLimits: toJson(access.rate_limits ?? null) };
+    if (!globalWorkspaceAccess?.enabled) return [];
+    const { usage_limits: usageLimits, rate_limits: rateLimits } = globalWorkspaceAccess;
+    const limits = { usageLimits, rateLimits };
     const row = { organisationId, workspaceId, integrationId: id, enabled: true, ...limits };
     return [stores.integrationWorkspaces.insert(organisation, { ...row, createdAt: now, lastUpdatedAt: now })];
   });
@@ -112,7 +111,7 @@ function toNewRow(call: AdminCall<CreateWorkspace>, organisationId: string): Wor
     securitySettings: {},
     dataPlaneSecuritySettings: {},
     usageLimits: toStoredUsageList(body.usage_limits, now) ?? null,
-    rateLimits: toJson(toLimitList(body.rate_limits) ?? null),
+    rateLimits: toLimitList(body.rate_limits) ?? null,
     createdBy: actor,
     lastResetAt: null,
     createdAt: now,
@@ -169,7 +168,7 @@ async function updateWorkspace(call: AdminCall<UpdateWorkspace>) {
     icon: body.icon,
     defaults,
     usageLimits: toStoredUsageList(body.usage_limits, now, row.usageLimits),
-    rateLimits: body.rate_limits === undefined ? undefined : toJson(toLimitList(body.rate_limits)),
+    rateLimits: toLimitList(body.rate_limits),
     ...applySettings(call, organisation, row),
     lastUpdatedAt: now,
   };

@@ -7,8 +7,9 @@ import { giveWay } from "../../lib/pace.ts";
 import { isUsedUp, toShownUse } from "../../policies/applied.ts";
 import type { BucketState, Limit, LimitStore } from "../../policies/limit-store.ts";
 import type { LimitIncrement } from "../../schemas/logs.ts";
+import { NoContent } from "../../schemas/objects.ts";
 import { entityStatuses, PolicyEntities } from "../../schemas/policies.ts";
-import { type AdminCall, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { showFlags } from "../core/limits.ts";
 import { isRecordId, readChoice, readPage, readSearch, requireFound, requireReferenced } from "../core/request.ts";
 import { findPolicy, pageQuery, policyAccess, tag, workspaceQuery } from "./policy-rows.ts";
@@ -133,7 +134,7 @@ export async function resetValue(
   return resetCounter(row, name, services);
 }
 
-async function resetEntity(call: AdminCall<undefined>): Promise<Outcome> {
+async function resetEntity(call: AdminCall<undefined>): Promise<Outcome<AnswerOf<typeof NoContent>>> {
   const { params, stores, now, context } = call;
   const row = await findUsagePolicy(call);
   const id = (params.entityId ?? "").toLowerCase();
@@ -173,6 +174,7 @@ export function defineEntities({ path, resource }: { path: string; resource: str
       access: policyAccess("update"),
       audit: { resource, action: "reset" },
       query: [workspaceQuery],
+      response: NoContent,
       handle: resetEntity,
     }),
   ];

@@ -179,7 +179,7 @@ const ofModels: Verdict = { applies: false, why: "It limits requests to models",
 
 /** A page of the active policies of a workspace, usage limits first. */
 async function listActive({ stores }: AdminCall<undefined>, tenant: Tenant, { offset, limit }: Page) {
-  const where = { status: "active" };
+  const where = { status: "active" } as const;
   const usage = await stores.usageLimitPolicies.list(tenant, { where, page: { offset, limit } });
   const rest = { offset: Math.max(0, offset - usage.total), limit: limit - usage.rows.length };
   const rates = await stores.rateLimitPolicies.list(tenant, { where, page: rest });

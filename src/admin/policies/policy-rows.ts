@@ -1,11 +1,10 @@
 import type * as v from "valibot";
 import type { ControlStores } from "../../db/stores/control.ts";
-import type { JsonValue } from "../../db/tables/columns.ts";
 import type { Filter, TenantStore } from "../../db/tenant-store.ts";
 import type { AdminEndpoint, QueryParameter } from "../../endpoint.ts";
-import { type PolicyCondition, policyStatuses } from "../../schemas/policies.ts";
-import { type AdminCall, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
-import { toJson } from "../core/json-column.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import { CreatedPolicy, type PolicyCondition, policyStatuses } from "../../schemas/policies.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { readChoice, readPage, readTenant, readText, requireFound, requireId, toList } from "../core/request.ts";
 
 /** The columns that endpoints need of each kind of policy. */
@@ -13,7 +12,7 @@ interface PolicyRow {
   id: string;
   organisationId: string;
   workspaceId: string;
-  status: string;
+  status: (typeof policyStatuses)[number];
   lastUpdatedAt: number;
 }
 
@@ -25,9 +24,12 @@ function readStatus(query: URLSearchParams) {
   return readChoice(query, "status", policyStatuses) ?? "active";
 }
 
-/** Conditions as they are stored: an absent exclusion is left out. */
-export function toStoredConditions(conditions: readonly PolicyCondition[]): JsonValue {
-  return toJson(conditions.map((condition) => ({ ...condition, excludes: condition.excludes ?? undefined })));
+/** A condition of a body: an exclusion may be null. */
+type GivenCondition = Omit<PolicyCondition, "excludes"> & { excludes?: PolicyCondition["excludes"] | null };
+
+/** Conditions as they are stored: an exclusion that is null is left out. */
+export function toStoredConditions(conditions: readonly GivenCondition[]): PolicyCondition[] {
+  return conditions.map(({ excludes, ...condition }) => (excludes == null ? condition : { ...condition, excludes }));
 }
 
 /** The workspace that a body names, in a body of either kind. */
@@ -56,6 +58,8 @@ export async function findPolicy<Row extends PolicyRow>(
 
 /** A kind of policy: its endpoints, and what they do differently. */
 interface PolicyKind<Row extends PolicyRow, Create extends v.GenericSchema, Update extends v.GenericSchema> {
+  /** Schemas of a page of the list, and of one policy. */
+  responses: { list: v.GenericSchema; one: v.GenericSchema };
   /** Path of its endpoints. */
   path: string;
   /** The kind in the audit log. */
@@ -69,8 +73,8 @@ interface PolicyKind<Row extends PolicyRow, Create extends v.GenericSchema, Upda
   updateBody: Update;
   /** A policy as lists show it. */
   show(row: Row): object;
-  create(call: AdminCall<v.InferOutput<Create>>): Promise<Outcome>;
-  update(call: AdminCall<v.InferOutput<Update>>, row: Row): Promise<Outcome>;
+  create(call: AdminCall<v.InferOutput<Create>>): Promise<Outcome<CreatedPolicy>>;
+  update(call: AdminCall<v.InferOutput<Update>>, row: Row): Promise<Outcome<AnswerOf<typeof NoContent>>>;
   /** What the endpoint of one policy can show besides. */
   detail?: { query: readonly QueryParameter[]; read(call: AdminCall<undefined>, row: Row): Promise<object> };
 }
@@ -120,7 +124,7 @@ export function definePolicies<
   Create extends v.GenericSchema,
   Update extends v.GenericSchema<unknown, unknown>,
 >(kind: PolicyKind<Row, Create, Update>): AdminEndpoint[] {
-  const { words, storeOf, detail } = kind;
+  const { words, storeOf, detail, responses } = kind;
   const all = { tag, path: kind.path };
   const one = { tag, path: `${kind.path}/:id` };
   const audit = (action: string) => ({ resource: kind.resource, action });
@@ -132,6 +136,7 @@ export function definePolicies<
       summary: `List ${words.many}`,
       access: policyAccess("list"),
       query: [workspaceQuery, statusQuery, ...filterQuery, ...pageQuery(1_000)],
+      response: responses.list,
       handle: (call) => listPolicies(call, kind),
     }),
     defineWrite({
@@ -141,6 +146,7 @@ export function definePolicies<
       access: policyAccess("create"),
       audit: audit("create"),
       body: kind.createBody,
+      response: CreatedPolicy,
       handle: kind.create,
     }),
     defineRead({
@@ -149,6 +155,7 @@ export function definePolicies<
       summary: `Show ${words.one}`,
       access: policyAccess("read"),
       query: [workspaceQuery, statusQuery, ...(detail?.query ?? [])],
+      response: responses.one,
       async handle(call) {
         const row = await findPolicy(call, storeOf(call.stores), [readStatus(call.query)]);
         const shown = kind.show(row);
@@ -162,6 +169,7 @@ export function definePolicies<
       access: policyAccess("update"),
       audit: audit("update"),
       body: kind.updateBody,
+      response: NoContent,
       handle: async (call) => kind.update(call, await findPolicy(call, storeOf(call.stores), policyStatuses)),
     }),
     defineWrite({
@@ -170,6 +178,7 @@ export function definePolicies<
       summary: `Archive ${words.one}`,
       access: policyAccess("delete"),
       audit: audit("delete"),
+      response: NoContent,
       handle: (call) => archivePolicy(call, storeOf(call.stores)),
     }),
   ];

@@ -2,17 +2,18 @@ import type { RateLimitPolicyRow } from "../../db/tables/policies.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import {
   CreateRateLimitPolicy,
+  RateLimitPolicy,
+  RateLimitPolicyList,
   rateTargets,
   rateTypes,
   rateUnits,
   UpdateRateLimitPolicy,
 } from "../../schemas/policies.ts";
 import type { AdminCall } from "../core/endpoint.ts";
-import { toJson } from "../core/json-column.ts";
 import { readText, refuseField, requireWorkspace, toIso } from "../core/request.ts";
 import { definePolicies, toStoredConditions } from "./policy-rows.ts";
 
-function toPolicy(row: RateLimitPolicyRow) {
+function toPolicy(row: RateLimitPolicyRow): RateLimitPolicy {
   return {
     id: row.id,
     name: row.name,
@@ -67,17 +68,17 @@ async function createPolicy(call: AdminCall<CreateRateLimitPolicy>) {
     name: body.name ?? null,
     description: body.description ?? null,
     conditions: toStoredConditions(body.conditions),
-    groupBy: toJson(body.group_by),
+    groupBy: body.group_by,
     type: body.type,
     unit: body.unit,
     value: body.value,
     target: body.target,
-    status: "active",
+    status: "active" as const,
     createdAt: now,
     lastUpdatedAt: now,
   };
   // the API specification uses this word in the receipts of both kinds
-  const answer = { id, object: "policy_usage_limits" };
+  const answer = { id, object: "policy_usage_limits" } as const;
   return { answer, recordId: id, statements: [stores.rateLimitPolicies.insert(tenant, row)] };
 }
 
@@ -105,6 +106,7 @@ export const rateLimitPolicyEndpoints: readonly AdminEndpoint[] = definePolicies
   words: { one: "a rate limit", many: "rate limits" },
   storeOf: ({ rateLimitPolicies }) => rateLimitPolicies,
   filters: { type: rateTypes, unit: rateUnits, target: rateTargets },
+  responses: { list: RateLimitPolicyList, one: RateLimitPolicy },
   createBody: CreateRateLimitPolicy,
   updateBody: UpdateRateLimitPolicy,
   show: toPolicy,

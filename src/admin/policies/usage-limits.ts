@@ -1,8 +1,15 @@
 import type { UsageLimitPolicyRow } from "../../db/tables/policies.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { CreateUsageLimitPolicy, UpdateUsageLimitPolicy, usageTypes } from "../../schemas/policies.ts";
-import type { AdminCall } from "../core/endpoint.ts";
-import { toJson } from "../core/json-column.ts";
+import {
+  type CreatedPolicy,
+  CreateUsageLimitPolicy,
+  ShownUsageLimitPolicy,
+  UpdateUsageLimitPolicy,
+  type UsageLimitPolicy,
+  UsageLimitPolicyList,
+  usageTypes,
+} from "../../schemas/policies.ts";
+import type { AdminCall, Outcome } from "../core/endpoint.ts";
 import { nextReset } from "../core/limits.ts";
 import { readText, refuseField, requireWorkspace, toIso } from "../core/request.ts";
 import { defineEntities, resetValue, usageDetail } from "./entities.ts";
@@ -10,7 +17,7 @@ import { definePolicies, toStoredConditions } from "./policy-rows.ts";
 
 const object = "policy_usage_limits";
 
-function toPolicy(row: UsageLimitPolicyRow) {
+function toPolicy(row: UsageLimitPolicyRow): UsageLimitPolicy {
   return {
     id: row.id,
     name: row.name,
@@ -47,9 +54,7 @@ function changedReset(
   const { periodic_reset = former.periodicReset, periodic_reset_days = former.periodicResetDays } = body;
   const isSame = periodic_reset === former.periodicReset && periodic_reset_days === former.periodicResetDays;
   if (isSame && body.next_usage_reset_at === undefined) return former.nextUsageResetAt;
-  // stored values are among those of the schema
-  const period = periodic_reset as UpdateUsageLimitPolicy["periodic_reset"];
-  return nextReset({ ...body, periodic_reset: period, periodic_reset_days }, now);
+  return nextReset({ ...body, periodic_reset, periodic_reset_days }, now);
 }
 
 /**
@@ -79,7 +84,7 @@ function applyBudget(body: UpdateUsageLimitPolicy, former: Budget, now: number):
   return { creditLimit, alertThreshold, periodicReset, periodicResetDays, nextUsageResetAt };
 }
 
-async function createPolicy(call: AdminCall<CreateUsageLimitPolicy>) {
+async function createPolicy(call: AdminCall<CreateUsageLimitPolicy>): Promise<Outcome<CreatedPolicy>> {
   const { body, stores, now } = call;
   const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
   const id = crypto.randomUUID();
@@ -90,10 +95,10 @@ async function createPolicy(call: AdminCall<CreateUsageLimitPolicy>) {
     name: body.name ?? null,
     description: body.description ?? null,
     conditions: toStoredConditions(body.conditions),
-    groupBy: toJson(body.group_by),
+    groupBy: body.group_by,
     type: body.type,
     ...applyBudget(body, { creditLimit: body.credit_limit, ...none }, now),
-    status: "active",
+    status: "active" as const,
     createdAt: now,
     lastUpdatedAt: now,
   };
@@ -135,6 +140,7 @@ export const usageLimitPolicyEndpoints: readonly AdminEndpoint[] = [
     words: { one: "a usage limit", many: "usage limits" },
     storeOf: ({ usageLimitPolicies }) => usageLimitPolicies,
     filters: { type: usageTypes },
+    responses: { list: UsageLimitPolicyList, one: ShownUsageLimitPolicy },
     createBody: CreateUsageLimitPolicy,
     updateBody: UpdateUsageLimitPolicy,
     show: toPolicy,

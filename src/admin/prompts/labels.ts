@@ -18,15 +18,12 @@ import {
   toIso,
 } from "../core/request.ts";
 
-/** A label users created, or a built-in one. */
-type ShownLabel = Omit<LabelRow, "workspaceId"> & { workspaceId: string | null };
-
-function builtInLabels(organisationId: string): ShownLabel[] {
+function builtInLabels(organisationId: string): LabelRow[] {
   const none = { description: null, colorCode: null, createdAt: 0, lastUpdatedAt: 0 };
   return universalLabels.map(({ id, name }) => ({ id, name, organisationId, workspaceId: null, ...none }));
 }
 
-function toLabel(row: ShownLabel) {
+function toLabel(row: LabelRow) {
   return {
     id: row.id,
     name: row.name,
@@ -48,8 +45,8 @@ async function listLabels(call: AdminCall<undefined>) {
   const text = readSearch(query);
   const fixed = builtInLabels(tenant.organisationId).filter(({ name }) => name.includes(text?.toLowerCase() ?? ""));
   const search = text === undefined ? undefined : { columns: ["name"] as const, text };
-  const { rows, total } = await listWithFixed<ShownLabel>(readPage(query), fixed, (page) =>
-    stores.labels.list(tenant, { search, page }),
+  const { rows, total } = await listWithFixed(readPage(query), fixed, (page) =>
+    stores.labels.list(tenant, { search, page, includeOrganisation: true }),
   );
   return { data: rows.map(toLabel), total };
 }
@@ -63,9 +60,9 @@ export async function findLabel(
   { stores }: AdminCall<unknown>,
   tenant: Tenant,
   id: string,
-): Promise<ShownLabel | undefined> {
+): Promise<LabelRow | undefined> {
   const builtIn = builtInLabels(tenant.organisationId).find((label) => label.id === id);
-  return builtIn ?? (await stores.labels.find(tenant, { id }));
+  return builtIn ?? (await stores.labels.find(tenant, { id }, { includeOrganisation: true }));
 }
 
 /** A label as versions of prompts name it. */
@@ -88,7 +85,8 @@ async function readLabels(
 ): Promise<PlacedLabel[]> {
   const assigned: PromptLabelRow[] = await stores.promptLabels.all(tenant, { where: { promptId } });
   const ids = [...new Set(assigned.map(({ labelId }) => labelId))];
-  const own = ids.length === 0 ? [] : await stores.labels.all(tenant, { where: { id: ids } });
+  const own =
+    ids.length === 0 ? [] : await stores.labels.all(tenant, { where: { id: ids }, includeOrganisation: true });
   const nameOf = new Map([...universalLabels, ...own].map(({ id, name }) => [id, name]));
   return assigned.flatMap(({ labelId, versionId, promptId }) => {
     const name = nameOf.get(labelId);
@@ -119,31 +117,58 @@ export async function readPromptLabels(call: AdminCall<unknown>, tenant: Tenant,
   return byPrompt;
 }
 
-async function requireLabel(call: AdminCall<unknown>): Promise<ShownLabel> {
+async function requireLabel(call: AdminCall<unknown>): Promise<LabelRow> {
   const tenant = await readTenant(call);
   return requireFound(await findLabel(call, tenant, requireId(call.params, "labelId", "label")), "label");
 }
 
-/** The label of a path, if users created it. @throws {PermissionError} AB03 for a built-in one. */
-async function requireOwnLabel(call: AdminCall<unknown>): Promise<{ row: ShownLabel; tenant: Tenant }> {
+/**
+ * The label of a path, if the caller may change it.
+ *
+ * @throws {PermissionError} AB03 for a built-in one, and for one of the organisation if the caller belongs to a workspace.
+ */
+async function requireOwnLabel(call: AdminCall<unknown>): Promise<{ row: LabelRow; tenant: Tenant }> {
   const row = await requireLabel(call);
-  const { organisationId, workspaceId } = row;
-  if (workspaceId === null) forbid(`The label ${row.name} is built in and cannot be changed`);
+  const { id, organisationId, workspaceId } = row;
+  if (universalLabels.some((label) => label.id === id)) {
+    forbid(`The label ${row.name} is built in and cannot be changed`);
+  }
+  if (workspaceId === null && call.tenant.workspaceId !== null) {
+    forbid(`The label ${row.name} belongs to the organisation and is changed with a key of it`);
+  }
   return { row, tenant: { organisationId, workspaceId } };
 }
 
-function requireFreeName(name: string | undefined): void {
-  if (!universalLabels.some((label) => label.name === name)) return;
-  throw new ConflictError(`Cannot name a label ${name}: a built-in label has this name`, {
-    code: "AB07",
-    param: "name",
-  });
+/**
+ * Requires that a name means one label in each workspace: a label of the organisation shares its name with none, and one of
+ * a workspace with none of the organisation. The database compares those of the same place.
+ *
+ * @throws {ConflictError} AB07
+ */
+async function requireFreeName({ stores }: AdminCall<unknown>, { organisationId, workspaceId }: Tenant, name?: string) {
+  if (name === undefined) return;
+  const refuse = (owner: string): never => {
+    throw new ConflictError(`Cannot name a label ${name}: ${owner} has this name`, { code: "AB07", param: "name" });
+  };
+  if (universalLabels.some((label) => label.name === name)) refuse("a built-in label");
+  const everywhere = { organisationId, workspaceId: null };
+  const others = await stores.labels.all(everywhere, { where: { name } });
+  const other = others.find((label) => (label.workspaceId === null) !== (workspaceId === null));
+  if (other) refuse(workspaceId === null ? "a label of a workspace" : "a label of the organisation");
+}
+
+/** Where a new label belongs: a key of the organisation names a workspace, or else the organisation. */
+async function placeOf(call: AdminCall<CreateLabel>): Promise<Tenant> {
+  const { body, tenant } = call;
+  const workspace = body.workspace_id ?? readText(call.query, "workspace_id");
+  const isOfOrganisation = workspace === undefined && typeof body.organisation_id === "string";
+  return isOfOrganisation && tenant.workspaceId === null ? tenant : requireWorkspace(call, workspace);
 }
 
 async function createLabel(call: AdminCall<CreateLabel>) {
   const { body, stores, now } = call;
-  const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
-  requireFreeName(body.name);
+  const tenant = await placeOf(call);
+  await requireFreeName(call, tenant, body.name);
   const id = crypto.randomUUID();
   const texts = { description: body.description ?? null, colorCode: body.color_code ?? null };
   const row = { id, ...tenant, name: body.name, ...texts, createdAt: now };
@@ -153,7 +178,7 @@ async function createLabel(call: AdminCall<CreateLabel>) {
 async function updateLabel(call: AdminCall<UpdateLabel>) {
   const { body, stores, now } = call;
   const { row, tenant } = await requireOwnLabel(call);
-  requireFreeName(body.name);
+  await requireFreeName(call, tenant, body.name);
   const changes = { name: body.name, description: body.description, colorCode: body.color_code, lastUpdatedAt: now };
   return { answer: {}, recordId: row.id, statements: [stores.labels.update(tenant, { id: row.id }, changes)] };
 }

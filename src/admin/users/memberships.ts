@@ -142,7 +142,7 @@ export function joinChanges(changes: readonly MembershipChange[]): MembershipCha
 }
 
 /** Keys that are active or may become active again. */
-const livingKeys = ["active", "exhausted", "expired"];
+const livingKeys = ["active", "exhausted", "expired"] as const;
 
 /** Statements that end keys for good. */
 export async function revokingStatements(

@@ -4,6 +4,7 @@ import { isObject, parseJson } from "../../lib/json.ts";
 import type { SecretOpener } from "../credentials.ts";
 import { configurationGroups, configurationPrefix, fromPaths, toPaths } from "../integration-fields.ts";
 import type { StoredReference } from "../provider-library.ts";
+import { mcpAddressField } from "./mcp-library.ts";
 
 /** Where the secrets of an integration are. */
 interface SecretSources {
@@ -30,6 +31,21 @@ export async function openConfigurations(
     for (const [path, one] of toPaths({ [name]: isText ? parseJson(value) : value })) paths.set(path, one);
   }
   return fromPaths(paths);
+}
+
+/**
+ * The address of the server of an integration, whose row shows it masked if it holds a secret.
+ *
+ * @throws {CredentialUnavailableError} If it cannot be opened.
+ */
+export async function openAddress(
+  { url }: Pick<McpIntegrationRow, "url">,
+  secrets: readonly SecretRow[],
+  opener: SecretOpener,
+): Promise<string> {
+  const sealed = secrets.filter(({ field }) => field === mcpAddressField);
+  const [opened] = await opener.own({ secrets: sealed, mappings: null, references: [] });
+  return opened ? String(opened[1]) : url;
 }
 
 /** The headers in opened configurations, in small letters: those of the later group win. */

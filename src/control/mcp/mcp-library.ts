@@ -10,13 +10,18 @@ import type { SecretRow } from "../../db/tables/secrets.ts";
 import { readTogether, type Tenant } from "../../db/tenant-store.ts";
 import { groupBy } from "../../lib/records.ts";
 import type { StoredReference } from "../provider-library.ts";
+import type { ContentOpener } from "../sealed-contents.ts";
 import { mayUseReference } from "../secret-managers/open.ts";
 
 /** `kind` of the rows in `secrets` with the secrets of an MCP integration. */
 export const mcpSecretKind = "mcp_integrations";
 
+/** Field of the sealed address of an integration. One that holds no secret is in its row alone. */
+export const mcpAddressField = "url";
+
 /** An MCP integration with what belongs to it. */
 interface StoredMcpIntegration {
+  /** With its address in clear. */
   readonly row: McpIntegrationRow;
   readonly capabilities: readonly McpCapabilityRow[];
   readonly secrets: readonly SecretRow[];
@@ -47,10 +52,26 @@ interface McpServerRows {
   readonly open: ReadonlySet<string>;
 }
 
-/** Reads the MCP integrations of one workspace or, without one, those of the organisation itself. */
+/** A row with its address in clear; undefined if that cannot be opened. */
+async function withAddress(
+  row: McpIntegrationRow,
+  secrets: readonly SecretRow[],
+  opener: ContentOpener,
+): Promise<McpIntegrationRow | undefined> {
+  const sealed = secrets.find(({ field }) => field === mcpAddressField);
+  if (!sealed) return row;
+  const url = await opener.text(sealed);
+  return url === undefined ? undefined : { ...row, url };
+}
+
+/**
+ * Reads the MCP integrations of one workspace or, without one, those of the organisation itself. One whose address cannot be
+ * opened is left out.
+ */
 export async function readMcpIntegrations(
   { mcpIntegrations, mcpCapabilities, secrets }: Pick<ControlStores, "mcpIntegrations" | "mcpCapabilities" | "secrets">,
   { organisationId, workspaceId }: Tenant,
+  opener: ContentOpener,
 ): Promise<McpIntegrations> {
   const organisation = { organisationId, workspaceId: null };
   const ids = mcpIntegrations.values(organisation, "id", { workspaceId });
@@ -61,11 +82,15 @@ export async function readMcpIntegrations(
   ]);
   const capabilitiesOf = groupBy(capabilities, ({ integrationId }) => integrationId);
   const secretsOf = groupBy(sealed, ({ recordId }) => recordId);
-  const stored = rows.map((row): [string, StoredMcpIntegration] => [
-    row.id,
-    { row, capabilities: capabilitiesOf.get(row.id) ?? [], secrets: secretsOf.get(row.id) ?? [] },
-  ]);
-  return new Map(stored);
+  const stored = await Promise.all(
+    rows.map(async (masked): Promise<[string, StoredMcpIntegration][]> => {
+      const { id } = masked;
+      const own = secretsOf.get(id) ?? [];
+      const row = await withAddress(masked, own, opener);
+      return row ? [[id, { row, capabilities: capabilitiesOf.get(id) ?? [], secrets: own }]] : [];
+    }),
+  );
+  return new Map(stored.flat());
 }
 
 /** Stores that `readMcpServers` reads. */

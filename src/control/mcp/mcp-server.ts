@@ -80,6 +80,8 @@ export interface McpServer {
   readonly isActive: boolean;
   /** Address of the upstream server. */
   readonly url: string;
+  /** The same as log rows show it: without its query, and without what may be a secret. */
+  readonly shownUrl: string;
   readonly transport: "http" | "sse";
   readonly authType: "none" | "headers" | "oauth_auto" | "oauth_client_credentials" | "external";
   /** Configuration of the integration as stored, secrets sealed; `openHeaders` opens what is sent. */

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { McpIntegrationRow, McpServerRow } from "../../db/tables/mcp.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { isObject } from "../../lib/json.ts";
+import { maskAddress } from "../../lib/secret-values.ts";
 import { capabilityTypes, McpServerSettings, type mcpAuthTypes, StoredAggregate } from "../../schemas/mcp.ts";
 import { ForwardHeaders } from "../../schemas/mcp-integration-members.ts";
 import { heldOpenMs, type SecretOpener } from "../credentials.ts";
@@ -193,6 +194,7 @@ function toMcpServer(
     integrationId: upstream?.id ?? "",
     isActive: row.status === "active" && hasAccess && (aggregate !== null || upstream?.status === "active"),
     url: upstream?.url ?? "",
+    shownUrl: maskAddress(upstream?.url ?? "").replace(/\?.*$/s, ""),
     transport: upstream?.transport === "sse" ? "sse" : "http",
     authType: isAuthType(authType) ? authType : "external",
     configurations: toRecord(upstream?.configurations),

@@ -11,7 +11,7 @@ import type { SecretOpener } from "../credentials.ts";
 import { readReferences } from "../provider-library.ts";
 import { mayUseReference } from "../secret-managers/open.ts";
 import { CredentialUnavailableError } from "../vault.ts";
-import { headersIn, openConfigurations } from "./configurations.ts";
+import { headersIn, openAddress, openConfigurations } from "./configurations.ts";
 import { mcpSecretKind } from "./mcp-library.ts";
 import { mergeCapabilities } from "./merge-capabilities.ts";
 import { createOpenapiUpstream } from "./openapi/upstream.ts";
@@ -159,9 +159,11 @@ class UpstreamSync implements McpSync {
     if (ofCallers.has(row.authType) && !account)
       throw new UpstreamFailure("Its lists are read when callers ask for them");
     if (row.transport === "sse") throw new UpstreamFailure("Its lists are read when they pass through");
-    const configurations = await openConfigurations(row, await readSecrets(this.#parts, row), opener);
-    const api = row.transport === "openapi" ? createOpenapiUpstream(row.url, row.openapi ?? "{}") : undefined;
-    const send: UpstreamTarget["send"] = (init) => (api ? api.answer(init, outbound) : outbound(row.url, init));
+    const sources = await readSecrets(this.#parts, row);
+    const configurations = await openConfigurations(row, sources, opener);
+    const url = await openAddress(row, sources.secrets, opener);
+    const api = row.transport === "openapi" ? createOpenapiUpstream(url, row.openapi ?? "{}") : undefined;
+    const send: UpstreamTarget["send"] = (init) => (api ? api.answer(init, outbound) : outbound(url, init));
     return { headers: { ...headersIn(configurations), ...account }, send, ...(api && { leftOut: api.leftOut }) };
   }
 

@@ -402,4 +402,15 @@ export const migrations: readonly Migration[] = [
       "ALTER TABLE `integration_models` ADD `model_facts` text;",
     ],
   },
+  {
+    id: "0031_organisation_labels",
+    statements: [
+      "CREATE TABLE `__new_labels` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text,\n\t`name` text NOT NULL,\n\t`description` text,\n\t`color_code` text,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL,\n\tFOREIGN KEY (`workspace_id`) REFERENCES `workspaces`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "INSERT INTO `__new_labels`(\"id\", \"organisation_id\", \"workspace_id\", \"name\", \"description\", \"color_code\", \"created_at\", \"last_updated_at\") SELECT \"id\", \"organisation_id\", \"workspace_id\", \"name\", \"description\", \"color_code\", \"created_at\", \"last_updated_at\" FROM `labels`;",
+      "DROP TABLE `labels`;",
+      "ALTER TABLE `__new_labels` RENAME TO `labels`;",
+      "CREATE UNIQUE INDEX `labels_name` ON `labels` (`workspace_id`,`name`);",
+      "CREATE UNIQUE INDEX `labels_organisation_name` ON `labels` (`organisation_id`,`name`) WHERE workspace_id IS NULL;",
+    ],
+  },
 ];

@@ -70,8 +70,6 @@ export const schema: readonly string[] = [
   "CREATE TABLE `collections` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`slug` text NOT NULL,\n\t`name` text NOT NULL,\n\t`parent_collection_id` text,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL,\n\tFOREIGN KEY (`workspace_id`) REFERENCES `workspaces`(`id`) ON UPDATE no action ON DELETE no action\n)",
   "CREATE UNIQUE INDEX `collections_slug` ON `collections` (`organisation_id`,`slug`)",
   "CREATE INDEX `collections_workspace` ON `collections` (`organisation_id`,`workspace_id`)",
-  "CREATE TABLE `labels` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`name` text NOT NULL,\n\t`description` text,\n\t`color_code` text,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL,\n\tFOREIGN KEY (`workspace_id`) REFERENCES `workspaces`(`id`) ON UPDATE no action ON DELETE no action\n)",
-  "CREATE UNIQUE INDEX `labels_name` ON `labels` (`workspace_id`,`name`)",
   "CREATE TABLE `prompt_partial_versions` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`partial_id` text NOT NULL,\n\t`version` integer NOT NULL,\n\t`template` text NOT NULL,\n\t`description` text,\n\t`owner_id` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\tFOREIGN KEY (`partial_id`) REFERENCES `prompt_partials`(`id`) ON UPDATE no action ON DELETE cascade\n)",
   "CREATE UNIQUE INDEX `prompt_partial_versions_number` ON `prompt_partial_versions` (`partial_id`,`version`)",
   "CREATE TABLE `prompt_partials` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`slug` text NOT NULL,\n\t`name` text NOT NULL,\n\t`collection_id` text NOT NULL,\n\t`status` text NOT NULL,\n\t`version` integer NOT NULL,\n\t`version_id` text NOT NULL,\n\t`latest_version` integer NOT NULL,\n\t`latest_version_id` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL,\n\tFOREIGN KEY (`workspace_id`) REFERENCES `workspaces`(`id`) ON UPDATE no action ON DELETE no action\n)",
@@ -180,4 +178,7 @@ export const schema: readonly string[] = [
   "CREATE TRIGGER `feedback_changed` AFTER UPDATE OF `value`, `weight` ON `feedback` BEGIN UPDATE `feedback` SET `change` = max(cast(unixepoch('subsec') * 1000 AS integer), 1 + (SELECT max(`change`) FROM `feedback` WHERE `organisation_id` = NEW.`organisation_id`)) WHERE rowid = NEW.rowid; END",
   "CREATE INDEX `oauth_consents_client` ON `oauth_consents` (`client_id`)",
   "CREATE INDEX `oauth_families_key` ON `oauth_families` (`key_id`)",
+  "CREATE TABLE \"labels\" (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text,\n\t`name` text NOT NULL,\n\t`description` text,\n\t`color_code` text,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL,\n\tFOREIGN KEY (`workspace_id`) REFERENCES `workspaces`(`id`) ON UPDATE no action ON DELETE no action\n)",
+  "CREATE UNIQUE INDEX `labels_name` ON `labels` (`workspace_id`,`name`)",
+  "CREATE UNIQUE INDEX `labels_organisation_name` ON `labels` (`organisation_id`,`name`) WHERE workspace_id IS NULL",
 ];

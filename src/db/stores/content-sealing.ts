@@ -4,6 +4,7 @@ import { configVersions } from "../tables/configs.ts";
 import { guardrailVersions } from "../tables/guardrails.ts";
 import { installation } from "../tables/installation.ts";
 import { type IntegrationRow, integrations } from "../tables/integrations.ts";
+import { type McpIntegrationRow, mcpIntegrations } from "../tables/mcp.ts";
 import { type SecretRow, secrets } from "../tables/secrets.ts";
 
 /** A version of a config or guardrail, of any organisation. */
@@ -16,10 +17,13 @@ interface StoredVersion {
 
 type SealedColumns = Pick<IntegrationRow, "configurations" | "masked">;
 
+/** What is sealed once: contents and settings, and addresses of MCP integrations. */
+type SealingStep = "contents" | "addresses";
+
 /** Runs at start, for all organisations: reads contents and settings so that secrets in them can be sealed. */
 export interface ContentSealingStore {
-  isDone(): Promise<boolean>;
-  markDone(now: number): Promise<void>;
+  isDone(step: SealingStep): Promise<boolean>;
+  markDone(step: SealingStep, now: number): Promise<void>;
   /** Versions ordered by id, after one of them. */
   versions(kind: "configs" | "guardrails", after: string, limit: number): Promise<StoredVersion[]>;
   /** Replaces a content and its sealed secrets, unless it changed meanwhile. */
@@ -35,9 +39,13 @@ export interface ContentSealingStore {
     columns: { configurations: Record<string, unknown>; masked: Record<string, unknown> },
     sealed: readonly SecretRow[],
   ): Promise<void>;
+  /** MCP integrations ordered by id, after one of them. */
+  mcpIntegrations(after: string, limit: number): Promise<McpIntegrationRow[]>;
+  /** Replaces the address of an integration by its mask, unless it changed meanwhile. */
+  replaceAddress(row: McpIntegrationRow, shown: string, sealed: SecretRow): Promise<void>;
 }
 
-const markName = "contents-sealed";
+const markOf = (step: SealingStep): string => `${step}-sealed`;
 
 /** The store over libSQL. */
 export function createContentSealingStore(database: Database): ContentSealingStore {
@@ -48,12 +56,16 @@ export function createContentSealingStore(database: Database): ContentSealingSto
     return { ...statement, sql: statement.sql.replace(/^insert into/, "insert or replace into") };
   };
   return {
-    async isDone() {
-      const rows = await orm.select().from(installation).where(eq(installation.name, markName)).limit(1);
+    async isDone(step) {
+      const rows = await orm
+        .select()
+        .from(installation)
+        .where(eq(installation.name, markOf(step)))
+        .limit(1);
       return rows.length > 0;
     },
-    async markDone(now) {
-      const row = { name: markName, value: "1", createdAt: now };
+    async markDone(step, now) {
+      const row = { name: markOf(step), value: "1", createdAt: now };
       await database.write([toStatement(orm.insert(installation).values(row).onConflictDoNothing())]);
     },
     versions(kind, after, limit) {
@@ -74,6 +86,23 @@ export function createContentSealingStore(database: Database): ContentSealingSto
       await database.write([
         ...sealed.map(insert),
         toStatement(orm.update(integrations).set(changes).where(eq(integrations.id, id))),
+      ]);
+    },
+    mcpIntegrations(after, limit) {
+      const { id } = mcpIntegrations;
+      return orm.select().from(mcpIntegrations).where(gt(id, after)).orderBy(asc(id)).limit(limit);
+    },
+    async replaceAddress({ id, url }, shown, sealed) {
+      const isSame = and(eq(mcpIntegrations.id, id), eq(mcpIntegrations.url, url));
+      const statement = insert(sealed);
+      // the secret of a changed address must stay
+      const guarded = statement.sql.replace(
+        / values \((.*)\)$/,
+        " select $1 where exists (select 1 from mcp_integrations where id = ? and url = ?)",
+      );
+      await database.write([
+        { ...statement, sql: guarded, args: [...(statement.args ?? []), id, url] },
+        toStatement(orm.update(mcpIntegrations).set({ url: shown }).where(isSame)),
       ]);
     },
   };

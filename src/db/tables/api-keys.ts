@@ -1,4 +1,6 @@
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { creationModes, keyKinds, keyStatuses, type StoredKeyDefaults } from "../../schemas/api-keys.ts";
+import type { RateLimit, StoredBudget } from "../../schemas/control.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 import { organisations, users, workspaces } from "./tenants.ts";
 
@@ -18,8 +20,7 @@ export const apiKeys = sqliteTable(
     userId: text("user_id").references(() => users.id),
     name: text("name").notNull(),
     description: text("description"),
-    /** `organisation-service`, `workspace-service` or `workspace-user`. */
-    kind: text("kind").notNull(),
+    kind: text("kind", { enum: keyKinds }).notNull(),
     /** HMAC-SHA-256 of the whole key, keyed with the pepper; base64url. */
     digest: text("digest").notNull(),
     /** The masked key that lists show. */
@@ -32,15 +33,12 @@ export const apiKeys = sqliteTable(
     transitionEndsAt: integer("transition_ends_at"),
     /** JSON array of scope names in dot notation. */
     scopes: text("scopes").notNull(),
-    /** `active`, `exhausted`, `expired` or `revoked`. */
-    status: text("status").notNull(),
-    /** `ui`, `api` or `auto`. */
-    creationMode: text("creation_mode").notNull().default("api"),
-    rateLimits: jsonColumn("rate_limits"),
-    usageLimits: jsonColumn("usage_limits"),
-    /** `{metadata, config_id, allow_config_override}`. */
-    defaults: jsonColumn("defaults"),
-    alertEmails: jsonColumn("alert_emails"),
+    status: text("status", { enum: keyStatuses }).notNull(),
+    creationMode: text("creation_mode", { enum: creationModes }).notNull().default("api"),
+    rateLimits: jsonColumn<RateLimit[]>("rate_limits"),
+    usageLimits: jsonColumn<StoredBudget>("usage_limits"),
+    defaults: jsonColumn<StoredKeyDefaults>("defaults"),
+    alertEmails: jsonColumn<string[]>("alert_emails"),
     lastRotatedAt: integer("last_rotated_at"),
     lastResetAt: integer("last_reset_at"),
     /** Unix milliseconds; null for keys that do not expire. */

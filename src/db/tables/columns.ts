@@ -5,9 +5,9 @@ export const createdAt = integer("created_at").notNull();
 /** Unix milliseconds of the last change; 0 if it never changed. */
 export const lastUpdatedAt = integer("last_updated_at").notNull().default(0);
 
-/** A column that stores JSON text and reads as its value. Its shape is that of the schema that wrote it. */
-export function jsonColumn(name: string) {
-  return text(name, { mode: "json" }).$type<JsonValue>();
+/** A column that stores JSON text and reads as its value, which has the shape of the schema that wrote it. */
+export function jsonColumn<Value = JsonValue>(name: string) {
+  return text(name, { mode: "json" }).$type<Value>();
 }
 
 /** Any JSON value. */

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import type { RateLimit, StoredAccess, StoredBudget } from "../../schemas/control.ts";
 import type { ModelFacts } from "../../schemas/model-facts.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 import { workspaces } from "./tenants.ts";
@@ -29,7 +30,7 @@ export const integrations = sqliteTable(
     pricingAdjustments: jsonColumn("pricing_adjustments"),
     allowAllModels: integer("allow_all_models", { mode: "boolean" }).notNull().default(true),
     /** Defaults for workspaces created later: `{enabled, usage_limits, rate_limits}`. */
-    globalWorkspaceAccess: jsonColumn("global_workspace_access"),
+    globalWorkspaceAccess: jsonColumn<StoredAccess>("global_workspace_access"),
     createdAt,
     lastUpdatedAt,
   },
@@ -77,8 +78,8 @@ export const integrationWorkspaces = sqliteTable(
       .notNull()
       .references(() => workspaces.id),
     enabled: integer("enabled", { mode: "boolean" }).notNull(),
-    usageLimits: jsonColumn("usage_limits"),
-    rateLimits: jsonColumn("rate_limits"),
+    usageLimits: jsonColumn<StoredBudget[]>("usage_limits"),
+    rateLimits: jsonColumn<RateLimit[]>("rate_limits"),
     lastResetAt: integer("last_reset_at"),
     createdAt,
     lastUpdatedAt,
@@ -107,8 +108,8 @@ export const providers = sqliteTable(
     note: text("note"),
     /** `active`, `exhausted` or `expired`. */
     status: text("status").notNull(),
-    usageLimits: jsonColumn("usage_limits"),
-    rateLimits: jsonColumn("rate_limits"),
+    usageLimits: jsonColumn<StoredBudget>("usage_limits"),
+    rateLimits: jsonColumn<RateLimit[]>("rate_limits"),
     lastResetAt: integer("last_reset_at"),
     /** Unix milliseconds. */
     expiresAt: integer("expires_at"),

@@ -1,4 +1,14 @@
 import { index, integer, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import {
+  type PolicyCondition,
+  type PolicyGrouping,
+  policyStatuses,
+  rateTargets,
+  rateTypes,
+  rateUnits,
+  resetPeriods,
+  usageTypes,
+} from "../../schemas/policies.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 import { workspaces } from "./tenants.ts";
 
@@ -14,24 +24,23 @@ export const usageLimitPolicies = sqliteTable(
     name: text("name"),
     description: text("description"),
     /** `[{key, value, excludes?}]`: all of them must hold. Values are a string or a list of strings. */
-    conditions: jsonColumn("conditions").notNull(),
+    conditions: jsonColumn<PolicyCondition[]>("conditions").notNull(),
     /** `[{key}]`: each combination of their values has its own counter. */
-    groupBy: jsonColumn("group_by").notNull(),
-    /** What is counted: `cost`, `tokens` or `requests`. */
-    type: text("type").notNull(),
+    groupBy: jsonColumn<PolicyGrouping[]>("group_by").notNull(),
+    /** What is counted. */
+    type: text("type", { enum: usageTypes }).notNull(),
     /** US dollars, tokens or requests, by the type. */
     creditLimit: real("credit_limit").notNull(),
     /** In the same unit, below the limit. */
     alertThreshold: real("alert_threshold"),
-    /** `monthly` or `weekly`. Without it and without days the budget is cumulative. */
-    periodicReset: text("periodic_reset"),
+    /** Without it and without days the budget is cumulative. */
+    periodicReset: text("periodic_reset", { enum: resetPeriods }),
     periodicResetDays: integer("periodic_reset_days"),
     /** Unix milliseconds, at midnight UTC; null when the counters are never reset. */
     nextUsageResetAt: integer("next_usage_reset_at"),
     /** Unix milliseconds. */
     lastResetAt: integer("last_reset_at"),
-    /** `active` or `archived`. */
-    status: text("status").notNull(),
+    status: text("status", { enum: policyStatuses }).notNull(),
     createdAt,
     lastUpdatedAt,
   },
@@ -51,18 +60,17 @@ export const rateLimitPolicies = sqliteTable(
     name: text("name"),
     description: text("description"),
     /** As those of budgets. */
-    conditions: jsonColumn("conditions").notNull(),
-    groupBy: jsonColumn("group_by").notNull(),
-    /** What is counted: `requests` or `tokens`. */
-    type: text("type").notNull(),
+    conditions: jsonColumn<PolicyCondition[]>("conditions").notNull(),
+    groupBy: jsonColumn<PolicyGrouping[]>("group_by").notNull(),
+    /** What is counted. */
+    type: text("type", { enum: rateTypes }).notNull(),
     /** `rpm`, `rph`, `rpd` or `rpw`: a minute, an hour, a day or a week. */
-    unit: text("unit").notNull(),
+    unit: text("unit", { enum: rateUnits }).notNull(),
     /** Most in one unit of time; 0 lets nothing pass. */
     value: real("value").notNull(),
     /** What it limits, for good: `llm`, requests to models, or `mcp_tools`. */
-    target: text("target").notNull(),
-    /** `active` or `archived`. */
-    status: text("status").notNull(),
+    target: text("target", { enum: rateTargets }).notNull(),
+    status: text("status", { enum: policyStatuses }).notNull(),
     createdAt,
     lastUpdatedAt,
   },

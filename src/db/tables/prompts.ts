@@ -1,3 +1,4 @@
+import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 import { workspaces } from "./tenants.ts";
@@ -25,22 +26,25 @@ export const collections = sqliteTable(
 );
 export type CollectionRow = typeof collections.$inferSelect;
 
-/** Labels for versions of prompts. The labels of every workspace have no rows. */
+/** Labels for versions of prompts. The built-in ones have no rows. */
 export const labels = sqliteTable(
   "labels",
   {
     id: text("id").primaryKey(),
     organisationId: text("organisation_id").notNull(),
-    workspaceId: text("workspace_id")
-      .notNull()
-      .references(() => workspaces.id),
+    /** Null: a label of the organisation, for all of its workspaces. */
+    workspaceId: text("workspace_id").references(() => workspaces.id),
     name: text("name").notNull(),
     description: text("description"),
     colorCode: text("color_code"),
     createdAt,
     lastUpdatedAt,
   },
-  (table) => [uniqueIndex("labels_name").on(table.workspaceId, table.name)],
+  (table) => [
+    uniqueIndex("labels_name").on(table.workspaceId, table.name),
+    // names of the organisation's own labels; the other index does not compare rows without a workspace
+    uniqueIndex("labels_organisation_name").on(table.organisationId, table.name).where(sql`workspace_id IS NULL`),
+  ],
 );
 export type LabelRow = typeof labels.$inferSelect;
 

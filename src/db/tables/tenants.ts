@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import type { RateLimit, StoredBudget } from "../../schemas/control.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 
 /** Organisations: the tenants. */
@@ -34,8 +35,8 @@ export const workspaces = sqliteTable(
     /** `active` or `archived`. */
     status: text("status").notNull().default("active"),
     defaults: jsonColumn("defaults"),
-    usageLimits: jsonColumn("usage_limits"),
-    rateLimits: jsonColumn("rate_limits"),
+    usageLimits: jsonColumn<StoredBudget[]>("usage_limits"),
+    rateLimits: jsonColumn<RateLimit[]>("rate_limits"),
     settings: jsonColumn("settings").notNull().default(sql`'{}'`),
     securitySettings: jsonColumn("security_settings").notNull().default(sql`'{}'`),
     dataPlaneSecuritySettings: jsonColumn("data_plane_security_settings").notNull().default(sql`'{}'`),

@@ -1,0 +1,4 @@
+import { createGeminiClient } from "./gemini-client.ts";
+import { testPairs } from "./pairs.ts";
+
+testPairs("gemini", createGeminiClient);

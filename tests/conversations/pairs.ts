@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import process from "node:process";
+import { after, before, test } from "node:test";
+import { createEmulatedWorld, type EmulatedProvider } from "../emulators/emulator.ts";
+import { providers } from "../emulators/mod.ts";
+import { createTestGateway } from "../support/gateway.ts";
+import { isWhole, sampleSeed } from "../support/sample.ts";
+import type { Client, Setup } from "./client.ts";
+import { generateConversation } from "./generate.ts";
+import { type Fault, type Place, type Run, runConversation } from "./run.ts";
+
+/** Dialects whose clients hold conversations; each has its own file, so that whole runs share the processors. */
+const dialectCount = 4;
+/** Conversations of all pairs together in a sampled run: about 20 seconds. */
+const sampled = 1_000;
+/** Conversations of a pair in a whole run. What a runtime can change is tested elsewhere. */
+const whole = "Bun" in globalThis ? 2_000 : 50;
+
+/** Conversations of one pair, where there are so many pairs. */
+export function conversationsOf(pairs: number): number {
+  const { GATEWAY_CONVERSATIONS: asked } = process.env;
+  if (asked !== undefined) return Number(asked);
+  return isWhole ? whole : Math.max(4, Math.floor(sampled / pairs));
+}
+
+/** Seeds of the conversations of a pair: those of the run, or the one to repeat. */
+export function seedsOf(count: number): number[] {
+  const { GATEWAY_CONVERSATION: repeated } = process.env;
+  if (repeated !== undefined) return [Number(repeated)];
+  return Array.from({ length: count }, (_, index) => sampleSeed * 1_000_003 + index);
+}
+
+/** Faults by their kind, with the first of each as an example. */
+export class Faults {
+  readonly #kinds = new Map<string, { count: number; example: string }>();
+  #conversations = 0;
+
+  /** Counts a conversation, and its fault if it has one. */
+  note(fault: Fault | undefined, where: string): void {
+    this.#conversations += 1;
+    if (!fault) return;
+    const kind = `${fault.kind} ${fault.kind === "refused" ? fault.detail.split(":")[0] : ""}`;
+    const known = this.#kinds.get(kind);
+    if (known) known.count += 1;
+    else this.#kinds.set(kind, { count: 1, example: `${where}, round ${fault.round}: ${fault.detail}` });
+  }
+
+  /** Fails where there were faults. */
+  assertNone(): void {
+    const lines = [...this.#kinds].map(
+      ([kind, { count, example }]) => `${count} of ${this.#conversations}: ${kind}\n${example}`,
+    );
+    assert.equal(lines.length, 0, `\n${lines.join("\n\n")}`);
+  }
+}
+
+/** A gateway before emulators, for the tests of a file. */
+export function usePlace(): () => Place {
+  let place: Place | undefined;
+  before(async () => {
+    const world = createEmulatedWorld(providers.flatMap(({ emulators }) => emulators));
+    place = { world, gateway: await createTestGateway({ transport: world.transport }) };
+  });
+  after(() => place?.gateway.close());
+  return () => place ?? assert.fail("there is no gateway yet");
+}
+
+/** Holds one conversation, and forgets what was sent. */
+export async function hold(place: Place, run: Run): Promise<Fault | undefined> {
+  try {
+    return await runConversation(place, run);
+  } finally {
+    place.world.requests.length = 0;
+    place.world.refusals.length = 0;
+  }
+}
+
+/** One model after the other, beginning with another one in each run. */
+export const modelOf = ({ models }: EmulatedProvider, index: number): string =>
+  models[(index + sampleSeed) % models.length] as string;
+
+/** Tests of a dialect with every provider. */
+export function testPairs(dialect: string, createClient: (setup: Setup) => Client): void {
+  const placeOf = usePlace();
+  const count = conversationsOf(providers.length * dialectCount);
+  for (const provider of providers) {
+    test(`a ${dialect} client and ${provider.host ?? provider.slug}: nothing is refused, lost or changed`, async () => {
+      const faults = new Faults();
+      for (const [index, seed] of seedsOf(count).entries()) {
+        const model = modelOf(provider, index);
+        const conversation = generateConversation(seed, { hasImages: provider.takesImages });
+        const client = createClient(conversation.setup);
+        const targetOf = () => ({ provider, model });
+        faults.note(await hold(placeOf(), { conversation, client, dialect, targetOf }), `seed ${seed}, ${model}`);
+      }
+      faults.assertNone();
+    });
+  }
+}

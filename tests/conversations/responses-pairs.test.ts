@@ -1,0 +1,4 @@
+import { testPairs } from "./pairs.ts";
+import { createResponsesClient } from "./responses-client.ts";
+
+testPairs("responses", createResponsesClient);
