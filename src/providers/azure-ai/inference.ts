@@ -2,6 +2,7 @@ import type { ResponsesRequest } from "../../schemas/responses.ts";
 import type { OperationAdapters } from "../core/types.ts";
 import { hostedMediaOperations } from "../openai-compatible/media.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
+import { correctCalls } from "../shared/call-corrector.ts";
 import { encodeWhereAsked } from "../shared/embeddings.ts";
 import { withStreamUsage } from "../shared/plain.ts";
 
@@ -48,6 +49,7 @@ export function inferenceOperations(settings: InferenceSettings): OperationAdapt
       path: () => `/chat/completions${query}`,
       headers,
       toUpstream: toChat,
+      chunkCorrector: correctCalls,
     },
     complete: { path: () => `/completions${query}`, headers, toUpstream: withStreamUsage },
     embed: { path: () => `/embeddings${query}`, headers, fromUpstream: encodeWhereAsked },

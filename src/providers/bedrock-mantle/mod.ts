@@ -14,6 +14,7 @@ import { AwsSettings, awsApiKey, awsRequirements, awsVirtualKeys, createAwsAutho
 import { bedrockNaming } from "../bedrock/model.ts";
 import { defineProvider, passBelow } from "../core/define.ts";
 import type { OperationAdapter } from "../core/types.ts";
+import { correctCalls } from "../shared/call-corrector.ts";
 import { withStreamUsage } from "../shared/plain.ts";
 
 /** A schema without `propertyNames`, which Gemma models reject. */
@@ -47,6 +48,7 @@ const chat: OperationAdapter<"chat"> = {
   fromUpstream: (body, request, options) =>
     isClaude(request) ? claude.fromUpstream(body, request, options) : undefined,
   streamMapper: (request, options) => (isClaude(request) ? claude.streamMapper(request, options) : undefined),
+  chunkCorrector: (request) => (isClaude(request) ? undefined : correctCalls(request)),
   repair: claude.repair,
 };
 

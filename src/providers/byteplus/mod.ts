@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { hostLabel, placeSetting } from "../core/settings.ts";
 import { openaiCompatible } from "../openai-compatible/mod.ts";
+import { withoutAdaptive } from "../openai-compatible/vendors/adaptations.ts";
 import { gptImageMembers } from "../openai-compatible/vendors/images.ts";
 import { embed } from "./embed.ts";
 
@@ -14,7 +15,7 @@ export const byteplus = openaiCompatible({
   // https://docs.byteplus.com/en/docs/ModelArk/1541523
   media: { generateImage: { unsupported: [...gptImageMembers, "n"] } },
   settings: { prefix: "byteplus", schema: v.object({ region: v.optional(placeSetting(HostLabel), "ap-southeast") }) },
-  chat: { thinking: true },
+  chat: { thinking: true, adapt: withoutAdaptive },
   embedAdapter: embed,
   answers: {},
 });

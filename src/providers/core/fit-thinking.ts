@@ -63,8 +63,9 @@ function withoutField(body: Members, facts: ModelFacts, options: ConversionOptio
   const asked = readAsked(body);
   if (asked === "off" && facts.canStopThinking === false) thinkLeast(body, facts, options);
   else if (asked === "off" && facts.efforts?.includes("none")) body.reasoning_effort = "none";
-  else if (asked === "off") delete body.reasoning_effort;
-  else if (facts.thinking === "none" && isObject(body.thinking) && typeof body.reasoning_effort !== "string") {
+  else if (asked === "off") {
+    if (facts.efforts) delete body.reasoning_effort;
+  } else if (facts.thinking === "none" && isObject(body.thinking) && typeof body.reasoning_effort !== "string") {
     options.drop("thinking");
   }
   delete body.thinking;

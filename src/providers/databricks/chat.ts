@@ -3,6 +3,7 @@ import { UpstreamError } from "../../errors.ts";
 import { requireJson } from "../../lib/json.ts";
 import { withoutThinking } from "../anthropic/repair.ts";
 import type { ConversionOptions, OperationAdapter, StreamMapper } from "../core/types.ts";
+import { CallIndexes } from "../shared/call-indexes.ts";
 import { withStreamUsage } from "../shared/plain.ts";
 import { fromContent, toContent } from "./content.ts";
 
@@ -21,6 +22,9 @@ function createMapper({ strict }: ConversionOptions): StreamMapper {
   let finished = false;
   let usage: unknown;
   let roleSent = false;
+  const calls = new CallIndexes();
+  const settle = (delta: Record<string, unknown>) =>
+    Array.isArray(delta.tool_calls) ? { ...delta, tool_calls: calls.settle(delta.tool_calls) } : delta;
   return {
     map({ data }) {
       const { usage: reported, choices, ...chunk } = v.parse(Chunk, requireJson(data));
@@ -35,7 +39,7 @@ function createMapper({ strict }: ConversionOptions): StreamMapper {
       finished ||= choices.some(({ finish_reason: reason }) => reason);
       const mapped = choices.map(({ delta, ...choice }) => ({
         ...choice,
-        delta: { ...(!roleSent && { role: "assistant" }), ...fromContent(delta ?? {}, strict) },
+        delta: { ...(!roleSent && { role: "assistant" }), ...fromContent(settle(delta ?? {}), strict) },
       }));
       roleSent = true;
       return [{ ...chunk, choices: mapped }];

@@ -4,6 +4,7 @@ import { bearer } from "../core/headers.ts";
 import { withoutPrefixes } from "../core/model-names.ts";
 import { addressSetting, hostLabel } from "../core/settings.ts";
 import { openaiCompatible } from "../openai-compatible/mod.ts";
+import { withoutAdaptive } from "../openai-compatible/vendors/adaptations.ts";
 import { oldTokenLimit } from "../openai-compatible/vendors/declare.ts";
 import { fireworksImages } from "../openai-compatible/vendors/images.ts";
 import { createRecords } from "./records.ts";
@@ -29,6 +30,7 @@ export const fireworks = openaiCompatible({
     rename: oldTokenLimit,
     bounds: { max_tokens: [1, Infinity], top_k: [1, 128], n: [1, 128] },
     thinking: true,
+    adapt: withoutAdaptive,
   },
   answers: {},
   recordKeeping: {

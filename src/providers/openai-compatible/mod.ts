@@ -15,6 +15,7 @@ import type {
   Provider,
   ProviderDefinition,
 } from "../core/types.ts";
+import { correctCalls, joinCorrectors } from "../shared/call-corrector.ts";
 import { encodeWhereAsked, inBatches } from "../shared/embeddings.ts";
 import { requireStringsOrObjects } from "../shared/inputs.ts";
 import { type RerankMembers, rerankLikeCohere } from "../shared/rerank.ts";
@@ -114,11 +115,17 @@ function withDefaultModel(rules: RequestRules = {}, model: string | undefined): 
   return model === undefined ? rules : { ...rules, defaults: { ...rules.defaults, model } };
 }
 
-/** A chat whose responses are returned unchanged, except that strict responses of custom hosts lose their reasoning. */
+/**
+ * A chat whose responses are returned unchanged, except that strict responses of custom hosts lose their reasoning, and calls of
+ * their streams have the right indexes.
+ */
 function hideReasoning(adapter: OperationAdapter<"chat">): void {
   const hides = ({ strict, hasCustomHost }: ConversionOptions) => strict && hasCustomHost === true;
   adapter.fromUpstream = (body, _request, options) => (hides(options) ? readWithoutReasoning(body) : undefined);
-  adapter.chunkCorrector = (_request, options) => (hides(options) ? createReasoningRemover() : undefined);
+  adapter.chunkCorrector = (request, options) => {
+    if (options.hasCustomHost !== true) return undefined;
+    return joinCorrectors(hides(options) ? createReasoningRemover() : undefined, correctCalls(request));
+  };
 }
 
 function hasTools(request: object): boolean {
@@ -145,8 +152,11 @@ function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCom
     const mapper = createChunkMapper(streamed(request), options);
     return demandsDetails(answers) ? withDetails(mapper, options) : mapper;
   };
-  if (rules.rarelyChanged)
-    adapter.chunkCorrector = (request, options) => createChunkCorrector(streamed(request), options);
+  if (rules.rarelyChanged) {
+    adapter.chunkCorrector = (request, options) =>
+      // details have another place than in the host's chunks
+      demandsDetails(answers) && hasTools(request) ? undefined : createChunkCorrector(streamed(request), options);
+  }
   return adapter;
 }
 

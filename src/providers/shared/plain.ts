@@ -52,7 +52,11 @@ export function withStreamUsage<Request extends object>(request: Request): Reque
  * fields are forwarded.
  */
 export function toPlainRequest(request: ChatRequest, options: ConversionOptions): Record<string, unknown> {
-  const { max_completion_tokens: _maximum, ...rest } = request;
+  const { max_completion_tokens: _maximum, thinking, ...rest } = request;
+  // these servers take an effort, which says the same
+  if (isObject(thinking) && thinking.type !== "disabled" && typeof rest.reasoning_effort !== "string") {
+    options.drop("thinking");
+  }
   const maxTokens = maxTokensOf(request);
   return {
     ...withStreamUsage(rest),

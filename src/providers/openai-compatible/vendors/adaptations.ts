@@ -13,6 +13,14 @@ export function addThinking(body: RequestBody): void {
   if (effort === "none") delete body.reasoning_effort;
 }
 
+/** Thinking that Claude's newest models know alone (`adaptive`), for hosts that have an effort or a switch for it. */
+export function withoutAdaptive(body: RequestBody): void {
+  const { thinking, reasoning_effort: effort } = body;
+  if (!isObject(thinking) || thinking.type !== "adaptive") return;
+  if (typeof effort === "string") delete body.thinking;
+  else body.thinking = { type: "enabled" };
+}
+
 /**
  * Qwen's fields for thinking (https://docs.siliconflow.cn/en/api-reference/chat-completions/chat-completions,
  * https://www.alibabacloud.com/help/en/model-studio/deep-thinking).

@@ -226,6 +226,7 @@ const declarations: readonly CompatDeclaration[] = [
     // requests go to OpenRouter
     chat: { replay: "reasoning", details: true },
     answers: { demandsBack: ["reasoning_details"] },
+    rarelyChanged: true,
   },
 ];
 
