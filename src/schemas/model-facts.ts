@@ -39,6 +39,10 @@ export const ModelFacts = v.strictObject(
       choice(["any", "one", "none"]),
       "Sampling fields (`temperature`, `top_p`, `top_k`): any, one of them, or none. Default: any.",
     ),
+    takesMaxTokens: described(
+      flag,
+      "Whether chat completions take `max_tokens`, the older name of `max_completion_tokens`. Default: yes.",
+    ),
     efforts: described(
       v.pipe(
         v.array(choice(effortLevels), "must be a list"),
@@ -102,6 +106,10 @@ export const ModelFacts = v.strictObject(
     alternatesRoles: described(
       flag,
       "Whether users and answers must alternate, apart from calls and their results. Default: no.",
+    ),
+    systemTurns: described(
+      flag,
+      "Whether the Messages API takes turns of the role `system` in mid conversation, where the host does. Default: no.",
     ),
     parsesArguments: described(flag, "Whether arguments of earlier calls must be JSON objects. Default: no."),
     needsReasoningOfCalls: described(

@@ -24,6 +24,7 @@ const sources = {
   tools: `${docs}/agents-and-tools/tool-use/implement-tool-use`,
   caching: `${docs}/build-with-claude/prompt-caching`,
   migration: `${docs}/about-claude/models/migration-guide`,
+  systemTurns: `${docs}/build-with-claude/mid-conversation-system-messages`,
 } as const;
 
 /** Models that choose their own thinking budget and take no sampling (Opus 4.7 and later). */
@@ -164,15 +165,15 @@ const rules: readonly Rule[] = [
   },
   {
     id: "role",
-    source: `${sources.messages} (a system turn: beta mid-conversation-system-2026-04-07, from Opus 4.8)`,
+    source: `${sources.systemTurns} (from Opus 4.8, directly behind a turn of the user, without a beta)`,
     find: (request) => {
       const takesSystem = /claude-(?:opus-4-[89]|fable|[a-z]+-[5-9])/.test(request.model);
-      const betas = request.headers["anthropic-beta"] ?? "";
-      const wrong = turnsOf(request).find(({ role }) => role !== "user" && role !== "assistant");
-      if (!wrong) return undefined;
-      if (wrong.role === "system" && takesSystem && betas.includes("mid-conversation-system-2026-04-07"))
-        return undefined;
-      return `messages: Unexpected role "${wrong.role}". Allowed roles are "user" or "assistant".`;
+      const turns = turnsOf(request);
+      const wrong = turns.find(({ role }, index) => {
+        if (role === "user" || role === "assistant") return false;
+        return role !== "system" || !takesSystem || turns[index - 1]?.role !== "user";
+      });
+      return wrong && `messages: Unexpected role "${wrong.role}". Allowed roles are "user" or "assistant".`;
     },
   },
   {

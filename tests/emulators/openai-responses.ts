@@ -36,9 +36,10 @@ function toolsOf(request: EmulatedRequest): Members[] {
   );
 }
 
+/** `client_metadata` is not documented; Codex sends it to the API (https://github.com/openai/codex/pull/27122). */
 const topLevel = new Set(
   (
-    "background conversation context_management include input instructions max_output_tokens max_tool_calls metadata model " +
+    "background client_metadata conversation context_management include input instructions max_output_tokens max_tool_calls metadata model " +
     "parallel_tool_calls previous_response_id prompt prompt_cache_key prompt_cache_retention reasoning safety_identifier " +
     "service_tier store stream stream_options temperature text tool_choice tools top_logprobs top_p truncation user"
   ).split(" "),
@@ -185,7 +186,31 @@ const rules: readonly Rule[] = [
   ...effortRules("reasoning.effort", ({ body }) => (isObject(body.reasoning) ? body.reasoning.effort : undefined)),
 ];
 
-function toItem(said: Said, memory: Memory): Members {
+/** The tool of a name, and its namespace. */
+function findTool(request: EmulatedRequest, name: string): { isCustom: boolean; namespace: Members } {
+  const added = itemsOf(request).flatMap((item) => (item.type === "additional_tools" ? objectsOf(item.tools) : []));
+  for (const tool of [...objectsOf(request.body.tools), ...added]) {
+    const isSpace = tool.type === "namespace";
+    const found = (isSpace ? objectsOf(tool.tools) : [tool]).find((one) => one.name === name);
+    if (found) return { isCustom: found.type === "custom", namespace: isSpace ? { namespace: tool.name } : {} };
+  }
+  return { isCustom: false, namespace: {} };
+}
+
+function toCall(said: Extract<Said, { kind: "call" }>, number: number, request: EmulatedRequest): Members {
+  const { isCustom, namespace } = findTool(request, said.name);
+  const call = {
+    call_id: `call_${String(number).padStart(24, "0")}`,
+    name: said.name,
+    ...namespace,
+    status: "completed",
+  };
+  if (!isCustom || !isObject(said.arguments))
+    return { type: "function_call", id: `fc_${number}`, arguments: argumentsText(said.arguments), ...call };
+  return { type: "custom_tool_call", id: `ctc_${number}`, input: String(said.arguments.input), ...call };
+}
+
+function toItem(said: Said, memory: Memory, request: EmulatedRequest): Members {
   const number = memory.next();
   if (said.kind === "text") {
     const content = [{ type: "output_text", text: said.text, annotations: [], logprobs: [] }];
@@ -195,21 +220,15 @@ function toItem(said: Said, memory: Memory): Members {
     const summary = [{ type: "summary_text", text: said.text }];
     return { type: "reasoning", id: `rs_${number}`, summary, encrypted_content: `gAAAA-sealed-${number}` };
   }
-  return {
-    type: "function_call",
-    id: `fc_${number}`,
-    call_id: `call_${String(number).padStart(24, "0")}`,
-    name: said.name,
-    arguments: argumentsText(said.arguments),
-    status: "completed",
-  };
+  return toCall(said, number, request);
 }
 
 /** Items of a turn; models without reasoning have none. */
-function toItems({ said }: ModelTurn, { model }: EmulatedRequest, memory: Memory, thinking: RegExp): Members[] {
+function toItems({ said }: ModelTurn, request: EmulatedRequest, memory: Memory, thinking: RegExp): Members[] {
+  const { model } = request;
   const items = said
     .filter(({ kind }) => kind !== "thinking" || thinking.test(model))
-    .map((one) => toItem(one, memory));
+    .map((one) => toItem(one, memory, request));
   for (const item of items) {
     if (typeof item.encrypted_content === "string") memory.hand(item.encrypted_content, { model, blocks: items });
   }
@@ -221,12 +240,14 @@ function toEvents(item: Members, output_index: number): Members[] {
   const at = { output_index, item_id: item.id };
   const added = (empty: Members): Members => ({ type: "response.output_item.added", output_index, item: empty });
   const done = { type: "response.output_item.done", output_index, item };
-  if (item.type === "function_call") {
-    const given = String(item.arguments);
+  if (callTypes.includes(item.type)) {
+    const [name, member] =
+      item.type === "function_call" ? ["function_call_arguments", "arguments"] : ["custom_tool_call_input", "input"];
+    const given = String(item[member]);
     return [
-      added({ ...item, arguments: "", status: "in_progress" }),
-      ...toPieces(given).map((delta) => ({ type: "response.function_call_arguments.delta", ...at, delta })),
-      { type: "response.function_call_arguments.done", ...at, arguments: given },
+      added({ ...item, [member]: "", status: "in_progress" }),
+      ...toPieces(given).map((delta) => ({ type: `response.${name}.delta`, ...at, delta })),
+      { type: `response.${name}.done`, ...at, [member]: given },
       done,
     ];
   }

@@ -93,10 +93,13 @@ function toTools({ tools, tool_choice: choice, parallel_tool_calls: parallel }: 
   };
 }
 
-function toFormat({ response_format: format }: ChatRequest): Members {
-  if (!isObject(format)) return {};
-  const schema = isObject(format.json_schema) ? format.json_schema : {};
-  return { text: { format: { type: format.type, ...schema } } };
+function toText({ response_format: format, verbosity }: ChatRequest): Members {
+  const schema = isObject(format) && isObject(format.json_schema) ? format.json_schema : {};
+  const text = {
+    ...(isObject(format) && { format: { type: format.type, ...schema } }),
+    ...(typeof verbosity === "string" && { verbosity }),
+  };
+  return Object.keys(text).length > 0 ? { text } : {};
 }
 
 function toReasoning({ thinking, reasoning_effort: effort }: ChatRequest): Members {
@@ -105,7 +108,18 @@ function toReasoning({ thinking, reasoning_effort: effort }: ChatRequest): Membe
   return { reasoning: { ...(typeof effort === "string" && { effort }), summary: "auto" } };
 }
 
-const same = ["model", "stream", "temperature", "top_p", "user"];
+const same = [
+  "model",
+  "stream",
+  "temperature",
+  "top_p",
+  "user",
+  "metadata",
+  "prompt_cache_key",
+  "prompt_cache_retention",
+  "safety_identifier",
+  "service_tier",
+];
 const mapped = new Set([
   ...same,
   "messages",
@@ -115,6 +129,9 @@ const mapped = new Set([
   "tool_choice",
   "parallel_tool_calls",
   "response_format",
+  "verbosity",
+  // a stream reports its usage without being asked
+  "stream_options",
   "thinking",
   "reasoning_effort",
 ]);
@@ -134,7 +151,7 @@ export function toResponsesRequest(request: ChatRequest, drop: Drop): ResponsesR
     input: messages.slice(start).flatMap((message) => toItems(message, drop)),
     ...(typeof limit === "number" && { max_output_tokens: limit }),
     ...toTools(request),
-    ...toFormat(request),
+    ...toText(request),
     ...toReasoning(request),
     store: false,
     include: ["reasoning.encrypted_content"],

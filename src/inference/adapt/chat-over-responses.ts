@@ -3,6 +3,7 @@ import { ChunkMaker } from "../../dialects/chat-over-responses/chunks.ts";
 import { toResponsesRequest } from "../../dialects/chat-over-responses/request.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { OperationAdapter, StreamMapper } from "../../providers/core/types.ts";
+import { createReasoningRemover, readWithoutReasoning } from "../../providers/openai-compatible/without-reasoning.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
 import { toFailureOfChunk } from "../stream/dialect-observer.ts";
@@ -14,15 +15,18 @@ interface Converted {
   dropped: readonly string[];
 }
 
-function createChunkMapper(provider: string): StreamMapper {
+/** @param isStrict Chunks have OpenAI's fields alone, as those of its chat completions do: no reasoning. */
+function createChunkMapper(provider: string, isStrict: boolean): StreamMapper {
   const maker = new ChunkMaker();
+  const remover = isStrict ? createReasoningRemover() : undefined;
   return {
     map({ data }) {
       const event = parseJson(data);
       if (!isObject(event)) throw new TypeError("the event is not an object");
       const error = event.error ?? typedFailureOf(event);
       if (error !== undefined && error !== null) throw toFailureOfChunk({ error }, JSON.stringify({ error }), provider);
-      return maker.push(event);
+      const chunks = maker.push(event);
+      return remover ? chunks.flatMap((chunk) => [remover.correct(chunk) ?? []].flat()) : chunks;
     },
     isComplete: () => maker.isComplete,
     usage: () => maker.usage,
@@ -48,7 +52,10 @@ export function chatOverResponses(native: OperationAdapter<"responses">, provide
       for (const member of dropped) options.drop(member);
       return native.toUpstream ? native.toUpstream(asked, options) : asked;
     },
-    fromUpstream: toChatAnswer,
-    streamMapper: () => createChunkMapper(provider),
+    fromUpstream(body, _request, { strict }) {
+      const answer = toChatAnswer(body);
+      return (strict ? readWithoutReasoning(answer) : undefined) ?? answer;
+    },
+    streamMapper: (_request, { strict }) => createChunkMapper(provider, strict),
   };
 }

@@ -3,7 +3,6 @@ import { toNativeRequest } from "../../dialects/responses/stored.ts";
 import type { Dialect, DialectOptions } from "../../dialects/types.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
-import { fitAdapter } from "../../providers/core/fit-chat.ts";
 import type { BinaryAnswer, OperationName, Operations } from "../../providers/core/operations.ts";
 import {
   type BoundProvider,
@@ -26,7 +25,7 @@ import { createCompletionObserver, type StreamObserver } from "../stream/stream-
 import { createReframedObserver, createTypedObserver } from "../stream/typed-observer.ts";
 import { typedStreams } from "../stream/typed-streams.ts";
 import { ChargeMeter, chargeOf } from "./charge-meter.ts";
-import { chatOverResponses } from "./chat-over-responses.ts";
+import { findChat, findInPlaceOfChat } from "./chat-choice.ts";
 import { dialects, isDialect } from "./dialects.ts";
 import { type FallbackOperation, fallbackOperations } from "./fallback-operations.ts";
 
@@ -189,30 +188,6 @@ function countFirst(served: ServedOperation) {
   };
 }
 
-/** Whether a chat asks for functions and reasoning that the model's chat completions do not serve together. */
-function needsResponses(chat: ChatRequest, provider: BoundProvider, options: ConversionOptions): boolean {
-  const facts = { ...provider.factsOf(chat.model, options), ...options.modelFacts };
-  const { chatServesToolsWithReasoning: isServed = true } = facts;
-  return !isServed && (chat.tools ?? []).length > 0 && chat.reasoning_effort !== "none";
-}
-
-/**
- * What serves a chat that another dialect was converted to: the provider's chat, or its Responses API where the caller prefers
- * it or chat completions cannot serve the request.
- */
-function findChat(
-  chat: ChatRequest,
-  provider: BoundProvider,
-  options: ConversionOptions & DialectOptions,
-): OperationAdapter<"chat"> {
-  const { model } = chat;
-  const isOver = options.overResponses === true || needsResponses(chat, provider, options);
-  const native = isOver ? findOperation(provider, "responses", { model }) : undefined;
-  if (native)
-    return fitAdapter(chatOverResponses(native, provider.slug), { factsOf: provider.factsOf, isNative: false });
-  return requireOperation(provider, "chat");
-}
-
 /** A request in another dialect, served by a provider's chat. */
 function serveThroughChat<Request extends object, Answer extends object>(
   dialect: Dialect<Request, Answer>,
@@ -307,6 +282,8 @@ export function serveOperation<Name extends OperationName>(
   options: ConversionOptions & DialectOptions,
 ): ServedOperation {
   const adapter = findOperation(provider, name, request);
+  const over = adapter && name === "chat" ? findInPlaceOfChat(request as ChatRequest, provider, options) : undefined; // the name says which operation it is
+  if (over) return serve({ name: "chat", adapter: over, request: request as ChatRequest, provider, options });
   if (adapter) return serve({ name, adapter, request: toProviderRequest(name, request), provider, options });
   const fallback = fallbackOperations[name];
   const servedOver = fallback && serveOver(fallback, request, provider, options);

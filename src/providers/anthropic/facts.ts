@@ -10,6 +10,14 @@ const version = (major: number, minor: number): string[] =>
   );
 
 const budget: ModelFacts = { thinking: "budget", sampling: "one", responseSchemas: "beta" };
+/** Models that choose their own thinking budget. */
+const adaptive: ModelFacts = {
+  thinking: "adaptive",
+  sampling: "none",
+  efforts: allEfforts,
+  contextWindow: 1_000_000,
+  maxOutputTokens: 128_000,
+};
 const older: ModelFacts = { sampling: "any", responseSchemas: "beta", contextWindow: 200_000 };
 
 /** What Claude models take, at every host. */
@@ -21,6 +29,7 @@ export const claudeFacts: FactTable = {
     "https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking",
     "https://platform.claude.com/docs/en/build-with-claude/effort",
     "https://platform.claude.com/docs/en/build-with-claude/structured-outputs",
+    "https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages",
   ],
   common: {
     toolNameLength: 128,
@@ -30,13 +39,7 @@ export const claudeFacts: FactTable = {
     contextWindow: 200_000,
     maxOutputTokens: 64_000,
   },
-  newest: {
-    thinking: "adaptive",
-    sampling: "none",
-    efforts: allEfforts,
-    contextWindow: 1_000_000,
-    maxOutputTokens: 128_000,
-  },
+  newest: { ...adaptive, systemTurns: true },
   rows: [
     {
       match: ["*claude-instant*", "*claude-v1*", "*claude-v2*", "*claude-1*", "*claude-2*"],
@@ -45,6 +48,7 @@ export const claudeFacts: FactTable = {
     { match: ["*claude-3-7-*", "*claude-3.7-*"], facts: { ...older, thinking: "budget" } },
     { match: ["*claude-3-5-*", "*claude-3.5-*"], facts: { ...older, thinking: "none", maxOutputTokens: 8_192 } },
     { match: ["*claude-3-*"], facts: { ...older, thinking: "none", maxOutputTokens: 4_096 } },
+    { match: version(4, 7), facts: adaptive },
     {
       match: version(4, 6),
       facts: {

@@ -37,3 +37,9 @@ export function familyOf(model: string, { modelFacts }: Pick<ConversionOptions, 
     defaultMaxTokens: Math.min(usualMaxTokens, maxOutputTokens ?? usualMaxTokens),
   };
 }
+
+/** Whether a model takes turns of the role `system` in mid conversation, where its host does. */
+export function takesSystemTurns(model: string, { modelFacts }: Pick<ConversionOptions, "modelFacts">): boolean {
+  const { systemTurns = false }: ModelFacts = { ...factsOf(model), ...modelFacts };
+  return systemTurns;
+}

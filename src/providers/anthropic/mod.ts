@@ -62,8 +62,12 @@ interface ClaudeSettings {
   beta?: string | undefined;
 }
 
-/** Operations of hosts that speak Anthropic's API. */
-export function claudeOperations(provider: string) {
+/**
+ * Operations of hosts that speak Anthropic's API.
+ *
+ * @param options.hasSystemTurns Whether the host has turns of the role `system` in mid conversation. Default: no.
+ */
+export function claudeOperations(provider: string, { hasSystemTurns = false }: { hasSystemTurns?: boolean } = {}) {
   return {
     chat: {
       path: () => "/messages",
@@ -75,7 +79,7 @@ export function claudeOperations(provider: string) {
     },
     complete: createCompletion(provider),
     models,
-    ...nativeOperations(nativeHeaders),
+    ...nativeOperations({ headers: nativeHeaders, hasSystemTurns }),
     countChat: createCountChat(claudeHeaders),
   } satisfies OperationAdapters;
 }
@@ -107,7 +111,7 @@ export const anthropic = defineProvider({
   },
   authorize: async ({ headers, credential }, settings) =>
     claudeVersions(headers, settings, credential && isLoginToken(credential) ? ["oauth-2025-04-20"] : []),
-  operations: claudeOperations("anthropic"),
+  operations: claudeOperations("anthropic", { hasSystemTurns: true }),
   facts: claudeFacts,
   records: () => claudeRecords,
   batches: claudeBatches,

@@ -1,14 +1,16 @@
+import { isObject } from "../../lib/json.ts";
 import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
 import type { CallFailure, ConversionOptions, OperationAdapter } from "../core/types.ts";
-import { withoutThinking } from "./repair.ts";
+import { withoutForeignThinking, withoutThinking } from "./repair.ts";
 import { bodyBetas, type ClaudeHost, leaveOut, readBetas } from "./request.ts";
+import { fitSystemTurns } from "./system-turns.ts";
 
 type Members = Record<string, unknown>;
 type NativeRequest = MessagesRequest | CountTokensRequest;
 
 /** A Messages API request for one of the hosts. Unknown fields are forwarded unchanged. */
 export function toHostRequest(request: NativeRequest, host: ClaudeHost, options: ConversionOptions): Members {
-  const { anthropic_beta: asked, ...rest } = request;
+  const { anthropic_beta: asked, ...rest } = fitSystemTurns(fitThinking(request, options), false, options);
   const members: Members = host.omits ? leaveOut(rest, host.omits, options) : rest;
   if (host.version !== undefined) members.anthropic_version ??= host.version;
   const betas = bodyBetas(readBetas(asked), host, options);
@@ -23,9 +25,23 @@ function toOwnRequest<Request extends NativeRequest>(request: Request): Members 
 }
 
 /** Whether the last turn contains tool results. Claude then expects the thinking that led to the calls. */
-function endsWithResult({ messages }: MessagesRequest): boolean {
+function endsWithResult({ messages }: Pick<NativeRequest, "messages">): boolean {
   const content = messages.at(-1)?.content;
   return Array.isArray(content) && content.some(({ type }) => type === "tool_result");
+}
+
+/** The request with thinking turned off where the last turn contains tool results and the model has a budget for it. */
+function stopThinking<Request extends NativeRequest>(request: Request, { drop }: ConversionOptions): Request {
+  const { thinking, ...rest } = request;
+  if (!isObject(thinking) || thinking.type !== "enabled" || !endsWithResult(request)) return request;
+  drop("thinking");
+  return rest as Request; // the field is optional
+}
+
+/** The request without the thinking of other providers. */
+function fitThinking<Request extends NativeRequest>(request: Request, options: ConversionOptions): Request {
+  const fitted = withoutForeignThinking(request, options);
+  return fitted === request ? request : stopThinking(fitted, options);
 }
 
 /** As `withoutThinking`; also turns thinking off where the last turn contains tool results. */
@@ -46,17 +62,24 @@ type HeaderMaker = (
   given: Readonly<Record<string, string>>,
 ) => Record<string, string>;
 
-/**
- * The Messages API on hosts that speak it as Anthropic does (https://docs.claude.com/en/api/messages).
- *
- * @param prefix Prefix of both paths.
- */
-export function nativeOperations(
-  headers: HeaderMaker,
-  prefix = "",
-): { messages: OperationAdapter<"messages">; countTokens: OperationAdapter<"countTokens"> } {
+/** How a host serves the Messages API. */
+interface NativeHost {
+  headers: HeaderMaker;
+  /** Prefix of both paths. */
+  prefix?: string;
+  /** Whether it has turns of the role `system` for its newest models. */
+  hasSystemTurns: boolean;
+}
+
+/** The Messages API on hosts that speak it as Anthropic does (https://docs.claude.com/en/api/messages). */
+export function nativeOperations({ headers, prefix = "", hasSystemTurns }: NativeHost): {
+  messages: OperationAdapter<"messages">;
+  countTokens: OperationAdapter<"countTokens">;
+} {
+  const toUpstream = <Request extends NativeRequest>(request: Request, options: ConversionOptions): Members =>
+    toOwnRequest(fitSystemTurns(fitThinking(request, options), hasSystemTurns, options));
   return {
-    messages: { path: () => `${prefix}/messages`, toUpstream: toOwnRequest, headers, repair: repairMessages },
-    countTokens: { path: () => `${prefix}/messages/count_tokens`, toUpstream: toOwnRequest, headers },
+    messages: { path: () => `${prefix}/messages`, toUpstream, headers, repair: repairMessages },
+    countTokens: { path: () => `${prefix}/messages/count_tokens`, toUpstream, headers },
   };
 }

@@ -3,6 +3,7 @@ import { fromBase64 } from "../../lib/base64.ts";
 import { readDataUrl } from "../../lib/data-url.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ConversionOptions } from "../core/types.ts";
+import { isForeignThinking } from "./repair.ts";
 
 /** A block of content (https://docs.claude.com/en/api/messages). */
 export type Block = Record<string, unknown> & { type: string };
@@ -153,8 +154,8 @@ export function replayBlocks(blocks: readonly unknown[], { drop }: ConversionOpt
   return blocks.filter((block): block is Block => {
     if (!isObject(block) || typeof block.type !== "string") return false;
     if (block.type === "text") return block.text !== "";
-    const isUnsigned = block.type === "thinking" && !block.signature;
-    if (isUnsigned) drop("messages.thinking");
-    return !isUnsigned;
+    const isForeign = isForeignThinking(block);
+    if (isForeign) drop("messages.thinking");
+    return !isForeign;
   });
 }

@@ -1,3 +1,4 @@
+import { isObject } from "../../lib/json.ts";
 import { isReasoningPart } from "../../schemas/content-blocks.ts";
 import type { CallFailure, ConversionOptions } from "../core/types.ts";
 
@@ -6,18 +7,18 @@ import type { CallFailure, ConversionOptions } from "../core/types.ts";
  */
 type Message = Readonly<Record<string, unknown>>;
 
-/** Blocks without thinking blocks; undefined without thinking blocks. */
-function withoutBlocks(blocks: unknown): unknown[] | undefined {
-  return Array.isArray(blocks) && blocks.some(isReasoningPart)
-    ? blocks.filter((one) => !isReasoningPart(one))
-    : undefined;
+type BlockTest = (block: unknown) => boolean;
+
+/** Blocks without those that a test finds; undefined where it finds none. */
+function withoutBlocks(blocks: unknown, isRemoved: BlockTest): unknown[] | undefined {
+  return Array.isArray(blocks) && blocks.some(isRemoved) ? blocks.filter((one) => !isRemoved(one)) : undefined;
 }
 
-/** The message without thinking; no message when nothing else is left. */
-function withoutReasoning<Item extends Message>(message: Item): Item[] {
+/** The message without certain blocks; no message when nothing else is left. */
+function withoutReasoning<Item extends Message>(message: Item, isRemoved: BlockTest): Item[] {
   const { content: given, content_blocks: givenBlocks, ...rest } = message;
-  const content = withoutBlocks(given) ?? given;
-  const blocks = withoutBlocks(givenBlocks) ?? givenBlocks;
+  const content = withoutBlocks(given, isRemoved) ?? given;
+  const blocks = withoutBlocks(givenBlocks, isRemoved) ?? givenBlocks;
   if (content === given && blocks === givenBlocks) return [message];
   const isEmpty = (value: unknown) => !value || (Array.isArray(value) && value.length === 0);
   if (isEmpty(content) && isEmpty(blocks) && isEmpty(message.tool_calls)) return [];
@@ -43,10 +44,36 @@ export function withoutThinking<Request extends { messages: readonly Message[] }
   { drop }: ConversionOptions,
 ): Request | undefined {
   if (status !== 400 || !namesThinking.test(message) || !namesSeal.test(message)) return undefined;
-  const messages = request.messages.flatMap(withoutReasoning);
+  return remove(request, isReasoningPart, drop);
+}
+
+/** The request without the blocks that a test finds, which are reported as thinking; undefined where it finds none. */
+function remove<Request extends { messages: readonly Message[] }>(
+  request: Request,
+  isRemoved: BlockTest,
+  drop: ConversionOptions["drop"],
+): Request | undefined {
+  const messages = request.messages.flatMap((message) => withoutReasoning(message, isRemoved));
   const isSame =
     messages.length === request.messages.length && messages.every((made, at) => made === request.messages[at]);
   if (isSame) return undefined;
   drop("messages.thinking");
   return { ...request, messages };
+}
+
+/** Claude's signatures are base64. Those of the gateway for reasoning of other providers hold a colon. */
+const claudeSignature = /^[\w+/=-]+$/;
+
+/** Whether a block is thinking that Claude cannot have signed. */
+export function isForeignThinking(block: unknown): boolean {
+  if (!isObject(block) || block.type !== "thinking") return false;
+  return typeof block.signature !== "string" || !claudeSignature.test(block.signature);
+}
+
+/** The request without the thinking of other providers, which Claude refuses. */
+export function withoutForeignThinking<Request extends { messages: readonly Message[] }>(
+  request: Request,
+  { drop }: ConversionOptions,
+): Request {
+  return remove(request, isForeignThinking, drop) ?? request;
 }

@@ -3,7 +3,7 @@ import { authorizeAzure, azureAuthEntries, azureRequirements, unreadAzureMembers
 import { defineProvider } from "../core/define.ts";
 import type { RealtimeRequest } from "../core/operations.ts";
 import type { OperationAdapters } from "../core/types.ts";
-import { leaveOutEffort } from "../openai/mod.ts";
+import { leaveOutEffort } from "../openai/own-chat.ts";
 import { hostedMediaOperations } from "../openai-compatible/media.ts";
 import { toSessionPath } from "../openai-compatible/realtime.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";

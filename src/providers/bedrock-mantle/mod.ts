@@ -52,10 +52,11 @@ const chat: OperationAdapter<"chat"> = {
   repair: claude.repair,
 };
 
-const native = nativeOperations(
-  (request, given) => claudeVersions({ ...given, ...nativeHeaders(request, given) }, {}),
-  "/anthropic/v1",
-);
+const native = nativeOperations({
+  headers: (request, given) => claudeVersions({ ...given, ...nativeHeaders(request, given) }, {}),
+  prefix: "/anthropic/v1",
+  hasSystemTurns: false,
+});
 
 /** OpenAI's shapes on Amazon Bedrock (https://docs.aws.amazon.com/bedrock/latest/userguide/bedrock-mantle.html). */
 export const bedrockMantle = defineProvider({

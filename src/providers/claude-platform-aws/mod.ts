@@ -6,7 +6,9 @@ import { claudeRecords } from "../anthropic/records.ts";
 import { awsEntries, awsRequirements, awsVirtualKeys, createAwsAuthorize, usesApiKey } from "../auth/aws.ts";
 import { defineProvider } from "../core/define.ts";
 
-const { chat, models, messages, countTokens, countChat } = claudeOperations("claude-platform-aws");
+const { chat, models, messages, countTokens, countChat } = claudeOperations("claude-platform-aws", {
+  hasSystemTurns: true,
+});
 
 const sign = createAwsAuthorize({ provider: "claude-platform-aws", service: "aws-external-anthropic" });
 const WorkspaceId = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,128}$/, "must be the id of a workspace"));

@@ -2,6 +2,7 @@ import type { Budget } from "../../lib/budget.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
 import type { ModelFacts } from "../../schemas/model-facts.ts";
+import { leaveOutImages } from "./fit-images.ts";
 import { fitMessages } from "./fit-messages.ts";
 import { createSchemaBudget, fitSchema } from "./fit-schema.ts";
 import { fitThinking, fitToolChoice } from "./fit-thinking.ts";
@@ -82,6 +83,7 @@ export function fitChat(request: ChatRequest, facts: ModelFacts, options: Conver
     body.tools = body.tools.map((tool) => fitTool(tool, facts, budget));
   }
   body.messages = fitMessages(body.messages, facts, options);
+  if (facts.images === "none") body.messages = leaveOutImages(body.messages, options);
   return body;
 }
 

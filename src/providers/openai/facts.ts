@@ -5,6 +5,7 @@ import { openModelRows } from "../openai-compatible/facts/open-models.ts";
 /** Models from gpt-5.4 on. */
 const newest: ModelFacts = {
   sampling: "none",
+  takesMaxTokens: false,
   efforts: ["none", "low", "medium", "high", "xhigh"],
   thinksByDefault: true,
   chatServesToolsWithReasoning: false,
@@ -20,6 +21,7 @@ export const openaiFacts: FactTable = {
     "https://platform.openai.com/docs/guides/reasoning",
     "https://platform.openai.com/docs/guides/latest-model",
     "https://platform.openai.com/docs/guides/function-calling",
+    "https://platform.openai.com/docs/api-reference/chat/create",
   ],
   common: { toolNameLength: 64 },
   newest,
@@ -35,6 +37,7 @@ export const openaiFacts: FactTable = {
       match: ["o1*", "o3*", "o4*"],
       facts: {
         sampling: "none",
+        takesMaxTokens: false,
         efforts: ["low", "medium", "high"],
         thinksByDefault: true,
         canStopThinking: false,
@@ -42,10 +45,12 @@ export const openaiFacts: FactTable = {
         maxOutputTokens: 100_000,
       },
     },
+    { match: ["gpt-5-chat*"], facts: { efforts: [], contextWindow: 128_000, maxOutputTokens: 16_384 } },
     {
       match: ["gpt-5", "gpt-5-*"],
       facts: {
         sampling: "none",
+        takesMaxTokens: false,
         efforts: ["minimal", "low", "medium", "high"],
         thinksByDefault: true,
         canStopThinking: false,
@@ -57,6 +62,7 @@ export const openaiFacts: FactTable = {
       match: ["gpt-5.1*"],
       facts: {
         sampling: "none",
+        takesMaxTokens: false,
         efforts: ["none", "low", "medium", "high"],
         contextWindow: 400_000,
         maxOutputTokens: 128_000,
@@ -66,11 +72,14 @@ export const openaiFacts: FactTable = {
       match: ["gpt-5.2*", "gpt-5.3*"],
       facts: {
         sampling: "none",
+        takesMaxTokens: false,
         efforts: ["none", "low", "medium", "high", "xhigh"],
         contextWindow: 400_000,
         maxOutputTokens: 128_000,
       },
     },
+    // it reasons only where an effort asks for it
+    { match: ["gpt-5.4*"], facts: { ...newest, thinksByDefault: false } },
     { match: ["gpt-5.*", "ft:gpt-5.*", "gpt-6*"], facts: newest },
     ...openModelRows,
   ],

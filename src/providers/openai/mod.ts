@@ -1,20 +1,9 @@
 import * as v from "valibot";
 import { bearer } from "../core/headers.ts";
-import type { ConversionOptions } from "../core/types.ts";
 import { mediaOperations } from "../openai-compatible/media.ts";
 import { openaiCompatible, textOperations } from "../openai-compatible/mod.ts";
-import type { RequestBody } from "../openai-compatible/request.ts";
 import { openaiFacts } from "./facts.ts";
-
-/** Models without reasoning: they reject `reasoning_effort`. */
-const reasonsNot = /^(?:ft:)?(?:gpt-3\.5|gpt-4|chatgpt-4o)/;
-
-/** Drops an effort level the model does not support (https://platform.openai.com/docs/guides/reasoning). */
-export function leaveOutEffort(body: RequestBody, { drop }: ConversionOptions): void {
-  if (body.reasoning_effort === undefined || !reasonsNot.test(String(body.model))) return;
-  if (body.reasoning_effort !== null && body.reasoning_effort !== "none") drop("reasoning_effort");
-  delete body.reasoning_effort;
-}
+import { fitOwnChat } from "./own-chat.ts";
 
 const Identifier = v.pipe(v.string(), v.maxLength(255, "must have at most 255 characters"));
 
@@ -23,7 +12,7 @@ export const openai = openaiCompatible({
   slug: "openai",
   aliases: ["open-ai"],
   baseUrl: "https://api.openai.com/v1",
-  chat: { developer: true, replay: "none", adapt: leaveOutEffort },
+  chat: { developer: true, replay: "none", adapt: fitOwnChat },
   facts: openaiFacts,
   isNativeChat: true,
   hasLogprobs: true,
