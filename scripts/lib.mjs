@@ -190,6 +190,26 @@ export async function installClients() {
   return undefined;
 }
 
+/** The folder of coding agents that only `npm run test:agents` and `npm run test:all` need, with the packages of both registries. */
+const sessionsFolder = "tests/agent-sessions";
+
+/**
+ * Installs the coding agents that hold sessions; does nothing when they are there.
+ *
+ * @returns {Promise<string | undefined>} What npm or pip printed where it failed.
+ */
+export async function installAgents() {
+  const folder = join(root, sessionsFolder);
+  const problem = await installIn(join(root, "tests/agents"));
+  if (problem !== undefined) return problem;
+  if (!holdsLocked(folder)) {
+    // not `npm ci`: the lock lacks programs for other platforms that the registry in use did not have
+    const missing = await runNpm(["install", "--no-save", "--ignore-scripts", "--no-fund", "--no-audit"], folder);
+    if (missing !== undefined) return missing;
+  }
+  return installPython(folder);
+}
+
 /** The package of the console, and where its build goes. */
 const consoleFolder = join(root, "console");
 const consoleBuild = join(root, "dist/console");

@@ -9,7 +9,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { ensureConsole, findTool, installClients, root } from "./lib.mjs";
+import { ensureConsole, findTool, installAgents, installClients, root } from "./lib.mjs";
 import { assignFiles, durationsFile, readDurations, runtimes, sliceFiles } from "./test-plan.mjs";
 import { readFailed, readSeconds, runners } from "./test-runners.mjs";
 
@@ -162,10 +162,13 @@ async function check(name, tool, args) {
   report(name, ok, startedAt, ending, text);
 }
 
-/** Installs the packages of tests/agents, tests/openapi-client and tests/libsql-server; without them those tests leave themselves out. */
+/**
+ * Installs the packages of tests/agents, tests/openapi-client and tests/libsql-server, in a whole run those of
+ * tests/agent-sessions too; without them those tests leave themselves out.
+ */
 async function prepareClients() {
   const startedAt = Date.now();
-  const problem = await installClients();
+  const problem = (await installClients()) ?? (isWhole ? await installAgents() : undefined);
   if (problem !== undefined) totals.failed++;
   report("test clients", problem === undefined, startedAt, "", problem ?? "");
 }
@@ -348,7 +351,8 @@ await inOrder(
   [
     ...checks,
     ...slices.map((slice) => async () => {
-      if (slice.files.some((file) => /^tests\/(?:agents|openapi-client|libsql-server)\//.test(file))) await clients;
+      if (slice.files.some((file) => /^tests\/(?:agents|agent-sessions|openapi-client|libsql-server)\//.test(file)))
+        await clients;
       await runSlice(
         slice,
         results.find(({ runtime }) => runtime === slice.runtime),

@@ -80,6 +80,13 @@ const tiers = [
     names: ["browser"],
   },
   {
+    // sessions of coding agents, which take minutes: with `--all` on Bun
+    name: "sessions",
+    runtimes: [],
+    wholeOn: { node: none, deno: none },
+    names: ["agent-sessions"],
+  },
+  {
     name: "host",
     runtimes: ["bun", "node", "deno"],
     names: [
@@ -143,6 +150,11 @@ function tierOf(file) {
 /** One file of so many, another one with each seed; those of different places have no file in common. */
 function oneIn(count, place) {
   return (files, seed) => files.filter((_, index) => (index + seed) % count === place);
+}
+
+/** No file. */
+function none() {
+  return [];
 }
 
 /** The files that sign in to the console. */

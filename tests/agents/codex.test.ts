@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import process from "node:process";
 import { after, before, test } from "node:test";
-import { findAgent, runAgent } from "../support/agents.ts";
+import { findCodex, runAgent } from "../support/agents.ts";
 import { createTemporaryFolder } from "../support/gateway.ts";
 import { type GatewayProcess, startGatewayProcess } from "../support/process.ts";
 import { type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
@@ -77,15 +76,7 @@ function toStream(blocks: readonly Block[]): string {
 let gateway: GatewayProcess;
 let upstream: RecordingUpstream;
 let script: readonly (readonly Block[])[] = [];
-/** Platform names in the program's folder. */
-const systems: Readonly<Record<string, string>> = {
-  "linux-x64": "x86_64-unknown-linux-musl",
-  "linux-arm64": "aarch64-unknown-linux-musl",
-  "darwin-x64": "x86_64-apple-darwin",
-  "darwin-arm64": "aarch64-apple-darwin",
-};
-const system = systems[`${process.platform}-${process.arch}`] ?? "";
-const codex = findAgent("@openai", "codex", `vendor/${system}/bin/codex`);
+const codex = findCodex();
 before(async () => {
   if (codex === undefined) return;
   gateway = await startGatewayProcess();

@@ -1,0 +1,101 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { EmulatedProvider } from "../emulators/emulator.ts";
+import { providers } from "../emulators/mod.ts";
+import { runAgent } from "../support/agents.ts";
+import { listLogs, type ShownLog, waitForLogs } from "../support/gateway.ts";
+import { createFolder } from "../support/process.ts";
+import { type Agent, ending, notes, picture } from "./agent.ts";
+import { openStage, type Stage, type Target } from "./stage.ts";
+
+/** A red pixel. */
+const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
+
+/** Models that think, by provider. A session begins at one and falls back to the next, the last one to the first. */
+const models: Readonly<Record<string, string>> = {
+  openai: "gpt-5.6",
+  anthropic: "claude-opus-4-8",
+  deepseek: "deepseek-v4-pro",
+  google: "gemini-3-pro-preview",
+  "mistral-ai": "magistral-medium-latest",
+  openrouter: "anthropic/claude-sonnet-4.6",
+};
+
+function findTarget(slug: string): Target[] {
+  const provider: EmulatedProvider | undefined = providers.find((one) => one.slug === slug);
+  return provider ? [{ provider, model: models[slug] ?? "" }] : [];
+}
+
+/** Milliseconds a session may take on a busy machine. */
+const sessionMs = 180_000;
+
+/** Runs the agent; the folder it worked in. */
+async function runSession(agent: Agent, stage: Stage): Promise<{ work: string; code: number | null; output: string }> {
+  const [home, work] = [createFolder(), createFolder()];
+  mkdirSync(work, { recursive: true });
+  writeFileSync(join(work, notes.name), notes.before);
+  writeFileSync(join(work, picture), Buffer.from(pixel, "base64"));
+  const { args, env } = agent.start({ url: stage.url, key: stage.key, home, work });
+  const [program = "", ...first] = agent.command ?? [];
+  const end = await runAgent(program, [...first, ...args], {
+    cwd: work,
+    env: { HOME: home, NO_COLOR: "1", ...env },
+    timeMs: sessionMs,
+  });
+  return { work, ...end };
+}
+
+/** Operations that count tokens and cost nothing. */
+const counting = ["countTokens", "countContents"];
+
+function checkRow(row: ShownLog): void {
+  const what = `${row.operation} ${row.provider} ${row.model}`;
+  assert.equal(row.status, 200, what);
+  assert.ok((row.usage?.input_tokens ?? 0) > 0 && (row.usage?.output_tokens ?? 0) > 0, `${what}: no tokens`);
+  assert.ok(row.priced && (row.cost ?? 0) > 0, `${what}: no cost`);
+}
+
+async function checkRows(stage: Stage): Promise<void> {
+  await waitForLogs(stage.gateway, "limit=50", stage.sent.length);
+  const { data } = await listLogs(stage.gateway, "limit=50");
+  for (const row of data) if (!counting.includes(row.operation)) checkRow(row);
+}
+
+/** What a request must hold of the image: its bytes, or a note in its place. */
+const imageOf = ({ provider }: Target): RegExp => (provider.takesImages ? new RegExp(pixel.slice(0, 60)) : /image/i);
+
+function checkRequests({ taken, failed, world }: Stage, [first, second]: readonly [Target, Target], why: string): void {
+  const places = taken.map(({ emulator, round }) => `${first.provider.emulators.includes(emulator) ? 1 : 2}:${round}`);
+  assert.deepEqual(places, ["1:0", "1:1", "2:2", "2:3"], why);
+  assert.equal(failed, 2, "the first target was asked in both later rounds");
+  assert.deepEqual(world.refusals, []);
+  assert.match(taken[1]?.text ?? "", imageOf(first));
+  assert.match(taken[3]?.text ?? "", imageOf(second));
+}
+
+/** Holds a session of an agent with each of the providers. */
+export function holdSessions(agent: Agent): void {
+  const targets = Object.keys(models).flatMap(findTarget);
+  for (const [index, first] of targets.entries()) {
+    const second = targets[(index + 1) % targets.length] as Target;
+    const name = `${agent.name} begins with ${first.model} of ${first.provider.slug} and ends with ${second.provider.slug}`;
+    test(name, { skip: agent.command === undefined && "npm run test:agents installs it" }, async () => {
+      const stage = await openStage([first, second], agent.script);
+      try {
+        const { code, output, work } = await runSession(agent, stage);
+        const sent = stage.sent.map(({ path, status }) => `${status} ${path}`).join("\n");
+        const refused = stage.world.refusals.map(({ emulator, message }) => `${emulator}: ${message}`).join("\n");
+        const why = `${output.slice(-3_000)}\n${sent}\n${refused}`;
+        checkRequests(stage, [first, second], why);
+        assert.equal(code, 0, why);
+        assert.ok(output.includes(ending), why);
+        assert.equal(readFileSync(join(work, notes.name), "utf8"), notes.after);
+        await checkRows(stage);
+      } finally {
+        await stage.close();
+      }
+    });
+  }
+}
