@@ -53,6 +53,7 @@ import type { LimitStore } from "./policies/limit-store.ts";
 import type { PriceList } from "./pricing/own-prices.ts";
 import type { UnpricedCalls } from "./pricing/unpriced-calls.ts";
 import type { AbortReason } from "./providers/core/call.ts";
+import type { TokenCache } from "./providers/core/token-cache.ts";
 import type { AuthTools, NativeGroup } from "./providers/core/types.ts";
 import type { ProviderRegistry } from "./providers/registry.ts";
 import type { RoutingState } from "./routing/state.ts";
@@ -246,7 +247,7 @@ export interface Services {
   readonly routing: RoutingState;
   readonly guardrails: Guardrails;
   /** Tools for authentication with providers. */
-  readonly authTools: Omit<AuthTools, "tenant">;
+  readonly authTools: Omit<AuthTools, "tenant"> & { readonly tokens: TokenCache };
   /** The operator allows only saved configs and stored providers. */
   readonly savedOnly: boolean;
   /** Counts the tokens of streams that break off. */

@@ -1,10 +1,12 @@
 import type { Services } from "../context.ts";
 import type { UsableIntegration } from "../control/provider-library.ts";
 import { toCredentials } from "../guardrails/partners/forms.ts";
-import type { CheckTools, CredentialQuery } from "../guardrails/types.ts";
+import type { Authorization, CheckTools, CredentialQuery } from "../guardrails/types.ts";
 import { parseJson } from "../lib/json.ts";
 import { createAwsAuthorize } from "../providers/auth/aws.ts";
 import { authorizeAzure } from "../providers/auth/azure.ts";
+import { tokensOfCall } from "../providers/core/token-cache.ts";
+import type { AuthTools } from "../providers/core/types.ts";
 
 /** Organisation and workspace of a check's tenant. */
 function readTenant(tenant: string): [organisationId: string, workspaceId: string | null] {
@@ -46,13 +48,17 @@ async function findCredentials(query: CredentialQuery, { control, providerRules 
 /** How a request of a partner is signed with a cloud's identity. */
 type Authorize = NonNullable<CheckTools["authorize"]>;
 
+/** Makes the headers that sign a request. */
+type Sign = (
+  request: Parameters<Authorize>[1],
+  credentials: Parameters<Authorize>[2]["credentials"],
+  tools: AuthTools,
+) => Promise<Record<string, string>>;
+
 const signAws = createAwsAuthorize({ provider: "bedrock", service: "bedrock" });
 
-const authorizers: Record<
-  Parameters<Authorize>[0],
-  (...asked: [...Parameters<Authorize>, Services]) => ReturnType<Authorize>
-> = {
-  async aws(_, request, { credentials, tenant }, { authTools }) {
+const signers: Readonly<Record<Parameters<Authorize>[0], Sign>> = {
+  async aws(request, credentials, tools) {
     const { awsAuthType, awsRegion = "us-east-1", apiKey } = credentials;
     const settings = {
       region: awsRegion,
@@ -65,10 +71,10 @@ const authorizers: Record<
       external_id: credentials.awsExternalId,
     };
     const signable = { ...request, credential: apiKey };
-    const signed = await signAws(signable, settings, { ...authTools, tenant: readTenant(tenant).map(String) });
+    const signed = await signAws(signable, settings, tools);
     return Object.keys(signed).length > 0 || apiKey === undefined ? signed : { authorization: `Bearer ${apiKey}` };
   },
-  azure(_, request, { credentials, tenant }, { authTools }) {
+  azure(request, credentials, tools) {
     const { azureAuthMode, apiKey } = credentials;
     const settings: Parameters<typeof authorizeAzure>[1] = {
       ad_token: undefined,
@@ -82,16 +88,27 @@ const authorizers: Record<
       workload_tenant_id: undefined,
     };
     return authorizeAzure({ ...request, credential: apiKey }, settings, {
-      tools: { ...authTools, tenant: readTenant(tenant).map(String) },
+      tools,
       toKeyHeaders: (key): Record<string, string> => ({ "ocp-apim-subscription-key": key }),
     });
   },
 };
 
+/** Signs a request of a partner, and notes the tokens it uses. */
+async function authorize(
+  [kind, request, { credentials, tenant }]: Parameters<Authorize>,
+  { authTools }: Services,
+): Promise<Authorization> {
+  const tokens = tokensOfCall(authTools.tokens, undefined);
+  const tools = { ...authTools, tokens, tenant: readTenant(tenant).map(String) };
+  const headers = await signers[kind](request, credentials, tools);
+  return { headers, refuse: () => tokens.used.map((one) => tokens.refuse(one)).includes(true) };
+}
+
 /** What checks of partners use of the gateway: credentials of integrations, and the identities of clouds. */
 export function createPartnerTools(services: () => Services): Pick<CheckTools, "findCredentials" | "authorize"> {
   return {
     findCredentials: (query) => findCredentials(query, services()),
-    authorize: (kind, request, caller) => authorizers[kind](kind, request, caller, services()),
+    authorize: (...asked) => authorize(asked, services()),
   };
 }

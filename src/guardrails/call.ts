@@ -41,7 +41,7 @@ interface ServiceBytes {
 }
 
 /** A service's response, decoded as text. */
-interface ServiceAnswer {
+export interface ServiceAnswer {
   status: number;
   isOk: boolean;
   text: string;

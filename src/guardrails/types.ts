@@ -284,12 +284,19 @@ export interface CheckTools {
   isOwnCredential?(credential: string): Promise<boolean>;
   /** Credentials in an integration, by the names partners have for them; undefined where there is no such integration. */
   findCredentials?(query: CredentialQuery): Promise<Readonly<Record<string, string>> | undefined>;
-  /** Headers that sign a request with the identity that credentials describe. */
+  /** Signs a request with the identity that credentials describe. */
   authorize?(
     kind: "aws" | "azure",
     request: CheckRequest,
     caller: { readonly credentials: Readonly<Record<string, string>>; readonly tenant: string },
-  ): Promise<Record<string, string>>;
+  ): Promise<Authorization>;
+}
+
+/** How a request is signed. */
+export interface Authorization {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Drops the tokens that its service refused; returns whether others can be fetched. */
+  refuse(): boolean;
 }
 
 /** A check whose parameter type is hidden by the registry: its own schema reads them. */

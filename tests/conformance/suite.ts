@@ -162,6 +162,36 @@ function checkWhole({ answer, wanted, request }: WholeCase, { adapter, options }
   if (isConverted && !isBytes) requireTime([adapter.fromUpstream?.(answer, request as never, { ...options, created })]);
 }
 
+/** Names of objects that hold counts of tokens. */
+const countHolders = /^(?:usage|usageMetadata|tokens|billed_units)$/;
+
+/** A response whose counts of tokens are written as text, or as a word, as some hosts do. */
+function withCounts(value: unknown, write: (count: number) => unknown, isInside = false): unknown {
+  if (Array.isArray(value)) return value.map((item) => withCounts(item, write, isInside));
+  if (typeof value === "number") return isInside ? write(value) : value;
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, item]) => [name, withCounts(item, write, isInside || countHolders.test(name))]),
+  );
+}
+
+const hasNoUsage = (value: unknown): unknown => {
+  const { usage: _, meta: __, ...rest } = Object(sentForm(value));
+  return rest;
+};
+
+/** Counts that are no numbers make no response unusable. Those in digits are counts. */
+function checkCounts({ answer, wanted, request, operation = "chat" }: WholeCase, { adapter, options }: Bound): void {
+  if (!isObject(answer) || answer instanceof BinaryAnswer || !adapter.fromUpstream || operation === "countTokens")
+    return;
+  const read = (given: unknown) => adapter.fromUpstream?.(given, request as never, options) ?? given;
+  requireSame(hasNoUsage(read(withCounts(answer, () => "many"))), hasNoUsage(read(answer)));
+  const found = Object(read(withCounts(answer, String)));
+  const { usage } = Object(wanted);
+  // hosts of OpenAI's format are forwarded as they came: text counts nothing there
+  if (isObject(usage) && !isObject(answer.usage)) requireSame(found.usage, usage);
+}
+
 /** What a client gets when a stream arrives in these pieces. */
 function replay(pieces: readonly Uint8Array[], one: StreamCase, { adapter, options }: Bound) {
   const corrector = adapter.chunkCorrector?.(one.request as never, options);
@@ -221,7 +251,10 @@ export function testConformance(provider: Provider, cases: readonly ConformanceC
       }
       checkRequest(one, bind(provider, one));
       if ("stream" in one) checkStream(one, bind(provider, one));
-      else checkWhole(one, bind(provider, one));
+      else {
+        checkWhole(one, bind(provider, one));
+        checkCounts(one, bind(provider, one));
+      }
     });
   }
 }

@@ -4,10 +4,19 @@ import { isHeaderValue } from "../../lib/headers.ts";
 import { isObject } from "../../lib/json.ts";
 import { mapParallel } from "../../lib/parallel.ts";
 import { createValueMask } from "../../lib/secret-values.ts";
-import { callService, ForwardHeaders, forwardedHeaders, isLatin, timeoutOf, toStatusError } from "../call.ts";
+import {
+  callService,
+  ForwardHeaders,
+  forwardedHeaders,
+  isLatin,
+  type ServiceAnswer,
+  timeoutOf,
+  toStatusError,
+} from "../call.ts";
 import { readText } from "../texts.ts";
 import {
   type AnyCheck,
+  type Authorization,
   type Check,
   CheckError,
   type CheckInput,
@@ -153,7 +162,12 @@ async function findCredentials(
   );
 }
 
-/** Sends one call. */
+const unsigned = (headers: Record<string, string>): Authorization => ({ headers, refuse: () => false });
+
+/** Whether a service may have refused a token. Clouds return 403 for an expired one too. */
+const isRefused = ({ status }: ServiceAnswer): boolean => status === 401 || status === 403;
+
+/** Sends one call, and once more with another token if its service refuses the cached one. */
 async function send(
   tools: CheckTools,
   { partner }: AnyPartnerCheck,
@@ -171,11 +185,19 @@ async function send(
   const body = JSON.stringify(call.body);
   const plain = { ...forwarded, ...call.headers, "content-type": "application/json" };
   const request = { method: "POST" as const, url, headers: plain, body };
-  const authorization =
-    partner.signs === undefined
-      ? partner.headers(credentials)
-      : await authorize(tools, { kind: partner.signs, request, credentials, tenant, fallback: partner.headers });
-  const answer = await callService(tools, { ...request, headers: { ...plain, ...own, ...authorization }, timeoutMs });
+  const { signs: kind, headers: fallback } = partner;
+  const sign = async (): Promise<Authorization> =>
+    kind === undefined
+      ? unsigned(fallback(credentials))
+      : authorize(tools, { kind, request, credentials, tenant, fallback });
+  const askBy = tools.clock.monotonic() + timeoutMs;
+  const ask = ({ headers }: Authorization) => {
+    const left = Math.max(1, Math.round(askBy - tools.clock.monotonic()));
+    return callService(tools, { ...request, headers: { ...plain, ...own, ...headers }, timeoutMs: left });
+  };
+  const signed = await sign();
+  const first = await ask(signed);
+  const answer = isRefused(first) && signed.refuse() ? await ask(await sign()) : first;
   if (!answer.isOk) throw toStatusError(answer);
   if (answer.json === undefined) {
     throw new CheckError("Cannot use the response of the service: it is not JSON", { name: "PartnerError" });
@@ -183,7 +205,7 @@ async function send(
   return answer.json;
 }
 
-/** Headers of a cloud's authentication; its errors are those of the check. */
+/** The authentication of a cloud; its errors are those of the check. */
 async function authorize(
   tools: CheckTools,
   {
@@ -199,8 +221,8 @@ async function authorize(
     tenant: string;
     fallback: (credentials: Credentials) => Record<string, string>;
   },
-): Promise<Record<string, string>> {
-  if (!tools.authorize) return fallback(credentials);
+): Promise<Authorization> {
+  if (!tools.authorize) return unsigned(fallback(credentials));
   try {
     return await tools.authorize(kind, request, { credentials, tenant });
   } catch (cause) {

@@ -1,15 +1,16 @@
 import * as v from "valibot";
+import { tokenCount } from "../shared/token-count.ts";
 
-const count = v.nullish(v.number());
+const number = v.nullish(v.number());
 const text = v.nullish(v.string());
 
 /** Token counts (https://docs.claude.com/en/api/messages). `input_tokens` excludes cached tokens. */
 export const WireUsage = v.looseObject({
-  input_tokens: count,
-  output_tokens: count,
-  cache_read_input_tokens: count,
-  cache_creation_input_tokens: count,
-  output_tokens_details: v.nullish(v.looseObject({ thinking_tokens: count })),
+  input_tokens: tokenCount,
+  output_tokens: tokenCount,
+  cache_read_input_tokens: tokenCount,
+  cache_creation_input_tokens: tokenCount,
+  output_tokens_details: v.nullish(v.looseObject({ thinking_tokens: tokenCount })),
 });
 export type WireUsage = v.InferOutput<typeof WireUsage>;
 
@@ -36,7 +37,7 @@ export type WireMessage = v.InferOutput<typeof WireMessage>;
 /** A stream event; its fields depend on its type (https://docs.claude.com/en/docs/build-with-claude/streaming). */
 export const WireEvent = v.looseObject({
   type: text,
-  index: count,
+  index: number,
   message: v.nullish(v.looseObject({ id: text, model: text, usage: v.nullish(WireUsage) })),
   content_block: v.nullish(WireBlock),
   delta: v.nullish(v.looseObject({ type: text, text, thinking: text, partial_json: text, stop_reason: text })),

@@ -37,7 +37,8 @@ function toCount(request: object): object {
   return { input: { invokeModel: { body } } };
 }
 
-const Count = v.looseObject({ inputTokens: v.number() });
+const digits = v.pipe(v.string(), v.regex(/^[0-9]{1,15}$/), v.transform(Number));
+const Count = v.looseObject({ inputTokens: v.union([v.number(), digits]) });
 
 /** Builds the paths of calls. */
 type PathMaker = (model: string, action: string) => string;

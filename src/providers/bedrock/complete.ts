@@ -7,6 +7,7 @@ import { type TokenCounts, toHead, toUsage } from "../shared/answers.ts";
 import { toTextCompletion } from "../shared/completions.ts";
 import { clamp, copyMembers, type MemberMap, splitMembers, toList } from "../shared/members.ts";
 import { refuseMember, refuseStream, requireOneChoice } from "../shared/messages.ts";
+import { tokenCount } from "../shared/token-count.ts";
 import { readChunk } from "./chunks.ts";
 import { readCounts, readMetrics } from "./counts.ts";
 import { type BedrockModel, readModel } from "./model.ts";
@@ -30,7 +31,7 @@ interface Family {
 }
 
 const text = v.nullish(v.string());
-const count = v.nullish(v.number());
+const number = v.nullish(v.number());
 const handled = ["model", "prompt", "stream"];
 
 const toScale = (value: unknown) => (typeof value === "number" ? { scale: value } : value);
@@ -49,7 +50,7 @@ const cohereMembers = {
 const CohereSaid = v.looseObject({
   text,
   finish_reason: text,
-  index: count,
+  index: number,
   is_finished: v.nullish(v.boolean()),
   generations: v.nullish(v.array(v.looseObject({ text: v.string(), finish_reason: text }))),
 });
@@ -72,8 +73,8 @@ const cohere: Family = {
 const LlamaSaid = v.looseObject({
   generation: text,
   stop_reason: text,
-  prompt_token_count: count,
-  generation_token_count: count,
+  prompt_token_count: tokenCount,
+  generation_token_count: tokenCount,
 });
 
 const meta: Family = {
@@ -119,8 +120,8 @@ const mistral: Family = {
 const TitanSaid = v.looseObject({
   outputText: text,
   completionReason: text,
-  inputTextTokenCount: count,
-  results: v.nullish(v.array(v.looseObject({ outputText: text, completionReason: text, tokenCount: count }))),
+  inputTextTokenCount: tokenCount,
+  results: v.nullish(v.array(v.looseObject({ outputText: text, completionReason: text, tokenCount: tokenCount }))),
 });
 
 const amazon: Family = {

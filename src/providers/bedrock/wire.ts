@@ -1,16 +1,16 @@
 import * as v from "valibot";
+import { tokenCount } from "../shared/token-count.ts";
 
-const count = v.nullish(v.number());
 const text = v.nullish(v.string());
 
 /** Token counts of Converse; `inputTokens` excludes tokens read from or written to a cache. */
 export const ConverseUsage = v.object({
-  inputTokens: count,
-  outputTokens: count,
-  totalTokens: count,
-  cacheReadInputTokens: count,
-  cacheWriteInputTokens: count,
-  cacheDetails: v.nullish(v.array(v.object({ ttl: text, inputTokens: count }))),
+  inputTokens: tokenCount,
+  outputTokens: tokenCount,
+  totalTokens: tokenCount,
+  cacheReadInputTokens: tokenCount,
+  cacheWriteInputTokens: tokenCount,
+  cacheDetails: v.nullish(v.array(v.object({ ttl: text, inputTokens: tokenCount }))),
 });
 export type ConverseUsage = v.InferOutput<typeof ConverseUsage>;
 
@@ -64,7 +64,7 @@ export const StreamFailure = v.object({
 });
 
 /** Responses of the embedding models of Amazon and Cohere. */
-export const TitanEmbedding = v.object({ embedding: v.array(v.number()), inputTextTokenCount: count });
+export const TitanEmbedding = v.object({ embedding: v.array(v.number()), inputTextTokenCount: tokenCount });
 export const NovaEmbeddings = v.object({ embeddings: v.array(v.object({ embedding: v.array(v.number()) })) });
 const vectors = v.array(v.array(v.number()));
 export const CohereEmbeddings = v.object({ embeddings: v.union([vectors, v.object({ float: vectors })]) });

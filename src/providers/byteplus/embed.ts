@@ -12,11 +12,12 @@ import {
 import { requireStringsOrObjects } from "../shared/inputs.ts";
 import { hasMedia, type MediaInput, readInputs, toAddress } from "../shared/media-inputs.ts";
 import { refuseMember } from "../shared/messages.ts";
+import { tokenCount } from "../shared/token-count.ts";
 
 /** A response of multimodal models: one vector for all parts. */
 const Reply = v.looseObject({
   data: v.looseObject({ embedding: v.union([v.array(v.number()), v.string()]) }),
-  usage: v.nullish(v.looseObject({ prompt_tokens: v.nullish(v.number()), total_tokens: v.nullish(v.number()) })),
+  usage: v.nullish(v.looseObject({ prompt_tokens: tokenCount, total_tokens: tokenCount })),
 });
 
 function isMultimodal(request: EmbeddingRequest): boolean {

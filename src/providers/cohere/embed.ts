@@ -2,15 +2,15 @@ import * as v from "valibot";
 import type { OperationAdapter } from "../core/types.ts";
 import { joinEmbeddings, toEmbeddingAnswer } from "../shared/embeddings.ts";
 import { copyMembers, type MemberMap, toList } from "../shared/members.ts";
+import { tokenCount } from "../shared/token-count.ts";
 import { splitForCohere, toCohereInputs } from "./inputs.ts";
 
-const count = v.nullish(v.number());
 const Reply = v.looseObject({
   embeddings: v.record(v.string(), v.nullish(v.array(v.unknown()))),
   meta: v.nullish(
     v.looseObject({
-      billed_units: v.nullish(v.looseObject({ input_tokens: count })),
-      tokens: v.nullish(v.looseObject({ input_tokens: count })),
+      billed_units: v.nullish(v.looseObject({ input_tokens: tokenCount })),
+      tokens: v.nullish(v.looseObject({ input_tokens: tokenCount })),
     }),
   ),
 });

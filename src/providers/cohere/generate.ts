@@ -7,18 +7,19 @@ import { toHead, toUsage } from "../shared/answers.ts";
 import { toTextCompletion } from "../shared/completions.ts";
 import { clamp, copyMembers, type MemberMap, toList } from "../shared/members.ts";
 import { refuseMember } from "../shared/messages.ts";
+import { tokenCount } from "../shared/token-count.ts";
 import { toFinishReason } from "./wire.ts";
 
 const text = v.nullish(v.string());
-const count = v.nullish(v.number());
+const number = v.nullish(v.number());
 const Meta = v.nullish(
-  v.looseObject({ billed_units: v.nullish(v.looseObject({ input_tokens: count, output_tokens: count })) }),
+  v.looseObject({ billed_units: v.nullish(v.looseObject({ input_tokens: tokenCount, output_tokens: tokenCount })) }),
 );
-const Generations = v.array(v.looseObject({ text: v.string(), finish_reason: text, index: count }));
+const Generations = v.array(v.looseObject({ text: v.string(), finish_reason: text, index: number }));
 const Reply = v.looseObject({ id: text, generations: Generations, meta: Meta });
 const Event = v.looseObject({
   text,
-  index: count,
+  index: number,
   is_finished: v.nullish(v.boolean()),
   finish_reason: text,
   message: text,

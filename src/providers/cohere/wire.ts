@@ -1,12 +1,13 @@
 import * as v from "valibot";
 import type { Usage } from "../../schemas/chat.ts";
 import { toUsage } from "../shared/answers.ts";
+import { tokenCount } from "../shared/token-count.ts";
 
 const text = v.nullish(v.string());
-const count = v.nullish(v.number());
-const Counts = v.nullish(v.looseObject({ input_tokens: count, output_tokens: count }));
+const number = v.nullish(v.number());
+const Counts = v.nullish(v.looseObject({ input_tokens: tokenCount, output_tokens: tokenCount }));
 
-const CohereUsage = v.nullish(v.looseObject({ tokens: Counts, billed_units: Counts, cached_tokens: count }));
+const CohereUsage = v.nullish(v.looseObject({ tokens: Counts, billed_units: Counts, cached_tokens: tokenCount }));
 
 const ToolCall = v.looseObject({
   id: text,
@@ -34,7 +35,7 @@ export type Reply = v.InferOutput<typeof Reply>;
 export const StreamEvent = v.looseObject({
   type: v.string(),
   id: text,
-  index: count,
+  index: number,
   delta: v.nullish(
     v.looseObject({
       message: v.nullish(

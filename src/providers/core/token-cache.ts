@@ -1,3 +1,4 @@
+import { RateLimitError } from "../../errors.ts";
 import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { ReplacementBound } from "../../lib/replacement-bound.ts";
@@ -15,8 +16,8 @@ interface UsedToken {
   readonly token: string;
 }
 
-/** Caches tokens until shortly before they expire; parallel requests share one fetch. */
-export interface TokenCache {
+/** Tokens until shortly before they expire; parallel requests share one fetch. */
+export interface TokenSource {
   /**
    * The cached token for a key, fetched when it is missing or about to expire.
    *
@@ -32,6 +33,22 @@ export interface TokenCache {
   refuse(used: UsedToken): boolean;
 }
 
+/** Caches tokens. */
+export interface TokenCache extends TokenSource {
+  /**
+   * As `get`, for credentials that a request brings: each request could bring others, so a tenant may fetch few at a time.
+   *
+   * @throws {RateLimitError} If it fetched too many.
+   */
+  getGiven(key: readonly string[], load: () => Promise<FetchedToken>): Promise<string>;
+}
+
+/** Tokens of credentials in requests that a workspace fetches at once, and how often one more. */
+const givenAtOnce = 300;
+const givenEveryMs = 500;
+/** Leading parts of a key that name the workspace. */
+const tenantParts = 2;
+
 /** A token this close to its expiry is fetched again. */
 const marginMs = 60_000;
 const maxTokens = 5_000;
@@ -41,7 +58,8 @@ export function createTokenCache(clock: Clock): TokenCache {
   const known = new BoundedMap<string, FetchedToken>(maxTokens);
   const running = new Map<string, Promise<FetchedToken>>();
   const replacements = new ReplacementBound(clock);
-  return {
+  const given = new ReplacementBound(clock, { atOnce: givenAtOnce, everyMs: givenEveryMs });
+  const cache: TokenCache = {
     async get(parts, load) {
       const key = JSON.stringify(parts);
       const hit = known.get(key);
@@ -63,11 +81,20 @@ export function createTokenCache(clock: Clock): TokenCache {
       known.delete(key);
       return true;
     },
+    getGiven: (key, load) =>
+      cache.get(key, async () => {
+        if (given.take(JSON.stringify(key.slice(0, tenantParts)))) return load();
+        throw new RateLimitError("Cannot get a token: this workspace fetches too many for credentials in requests", {
+          code: "too_many_tokens",
+          headers: { "retry-after": "1" },
+        });
+      }),
   };
+  return cache;
 }
 
 /** The tokens of one call. */
-export interface CallTokens extends TokenCache {
+export interface CallTokens extends TokenSource {
   /** Those it used, in the order in which they were asked for. */
   readonly used: readonly UsedToken[];
 }
@@ -85,8 +112,9 @@ export function tokensOfCall(cache: TokenCache, revision: string | undefined): C
   return {
     used,
     async get(parts, load) {
-      const key = revision === undefined || parts[0] === ofOperator ? parts : [...parts, revision];
-      const token = await cache.get(key, load);
+      const isOperators = parts[0] === ofOperator;
+      const key = revision === undefined || isOperators ? parts : [...parts, revision];
+      const token = await (revision === undefined && !isOperators ? cache.getGiven(key, load) : cache.get(key, load));
       used.push({ key, token });
       return token;
     },

@@ -4,7 +4,7 @@ import { BodyError, readBytes } from "../../lib/body.ts";
 import { type Clock, startTimer } from "../../lib/clock.ts";
 import { decodeUtf8, isObject, parseJson } from "../../lib/json.ts";
 import { type Outbound, type OutboundInit, toOutboundError } from "../../lib/outbound.ts";
-import type { FetchedToken, TokenCache } from "./token-cache.ts";
+import type { FetchedToken, TokenSource } from "./token-cache.ts";
 
 /** Timeout of a token request in milliseconds. */
 const timeoutMs = 10_000;
@@ -17,7 +17,7 @@ const unstatedMs = 5 * 60_000;
 export interface TokenTools {
   outbound: Outbound;
   clock: Clock;
-  tokens: TokenCache;
+  tokens: TokenSource;
   /** Prefix of every key in `tokens`. */
   tenant: readonly string[];
 }

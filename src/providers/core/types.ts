@@ -9,7 +9,7 @@ import type { FactReader, FactTable } from "./model-facts.ts";
 import type { BinaryAnswer, OperationName, Operations } from "./operations.ts";
 import type { BatchRules, RecordAdapters } from "./records.ts";
 import type { ProviderSetting, Requirements, SettingsDefinition, VirtualKeyField } from "./settings.ts";
-import type { TokenCache } from "./token-cache.ts";
+import type { TokenSource } from "./token-cache.ts";
 
 /** Parameters of a conversion besides the request. */
 export interface ConversionOptions {
@@ -292,7 +292,7 @@ export interface AuthTools {
   outbound: Outbound;
   clock: Clock;
   /** Cached tokens, shared by parallel requests. Keys begin with the tenant. */
-  tokens: TokenCache;
+  tokens: TokenSource;
   /** The caller's organisation and workspace: part of every key of `tokens`. */
   tenant: readonly string[];
   /** The caller's metadata of the request; clouds may record it with the costs. */

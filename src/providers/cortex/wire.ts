@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { tokenCount } from "../shared/token-count.ts";
 
 /** One content item: text or a tool call, nested or flat. */
 const ContentItem = v.looseObject({
@@ -29,10 +30,10 @@ const Said = v.looseObject({
 export type Said = v.InferOutput<typeof Said>;
 
 const Usage = v.looseObject({
-  prompt_tokens: v.nullish(v.number()),
-  completion_tokens: v.nullish(v.number()),
-  total_tokens: v.nullish(v.number()),
-  guard_tokens: v.nullish(v.number()),
+  prompt_tokens: tokenCount,
+  completion_tokens: tokenCount,
+  total_tokens: tokenCount,
+  guard_tokens: tokenCount,
 });
 
 const shared = {
@@ -65,7 +66,7 @@ export const EmbedAnswer = v.looseObject({
       embedding: v.union([v.array(v.array(v.number())), v.array(v.number())]),
     }),
   ),
-  usage: v.nullish(v.looseObject({ prompt_tokens: v.nullish(v.number()), total_tokens: v.nullish(v.number()) })),
+  usage: v.nullish(v.looseObject({ prompt_tokens: tokenCount, total_tokens: tokenCount })),
 });
 
 /** Usage in the gateway's shape; undefined without token counts. */

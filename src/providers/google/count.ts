@@ -1,9 +1,10 @@
 import * as v from "valibot";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { OperationAdapter } from "../core/types.ts";
+import { tokenCount } from "../shared/token-count.ts";
 import { type GeminiHost, toGeminiRequest } from "./request.ts";
 
-const Count = v.looseObject({ totalTokens: v.nullish(v.number()) });
+const Count = v.looseObject({ totalTokens: tokenCount });
 
 /**
  * Counts the tokens of a chat (https://ai.google.dev/api/tokens#method:-models.counttokens).

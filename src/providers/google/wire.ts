@@ -1,6 +1,7 @@
 import * as v from "valibot";
+import { tokenCount } from "../shared/token-count.ts";
 
-const count = v.nullish(v.number());
+const number = v.nullish(v.number());
 const text = v.nullish(v.string());
 
 /** A blob inside a response: an image or audio. */
@@ -18,7 +19,7 @@ export const Part = v.looseObject({
 });
 export type Part = v.InferOutput<typeof Part>;
 
-const TokenOdds = v.looseObject({ token: text, logProbability: count });
+const TokenOdds = v.looseObject({ token: text, logProbability: number });
 export type TokenOdds = v.InferOutput<typeof TokenOdds>;
 
 const LogprobsResult = v.looseObject({
@@ -29,22 +30,22 @@ export type LogprobsResult = v.InferOutput<typeof LogprobsResult>;
 
 /** One candidate. */
 const Candidate = v.looseObject({
-  index: count,
+  index: number,
   content: v.nullish(v.looseObject({ parts: v.nullish(v.array(Part)) })),
   finishReason: text,
   logprobsResult: v.nullish(LogprobsResult),
 });
 export type Candidate = v.InferOutput<typeof Candidate>;
 
-const ModalityCounts = v.nullish(v.array(v.looseObject({ modality: text, tokenCount: count })));
+const ModalityCounts = v.nullish(v.array(v.looseObject({ modality: text, tokenCount: tokenCount })));
 
 /** Token counts (https://ai.google.dev/api/generate-content#UsageMetadata). */
 export const UsageMetadata = v.looseObject({
-  promptTokenCount: count,
-  toolUsePromptTokenCount: count,
-  candidatesTokenCount: count,
-  thoughtsTokenCount: count,
-  cachedContentTokenCount: count,
+  promptTokenCount: tokenCount,
+  toolUsePromptTokenCount: tokenCount,
+  candidatesTokenCount: tokenCount,
+  thoughtsTokenCount: tokenCount,
+  cachedContentTokenCount: tokenCount,
   promptTokensDetails: ModalityCounts,
   cacheTokensDetails: ModalityCounts,
   candidatesTokensDetails: ModalityCounts,

@@ -5,10 +5,11 @@ import type { OperationAdapter } from "../core/types.ts";
 import { requireNumbers, toEmbeddingAnswer } from "../shared/embeddings.ts";
 import { requireStrings } from "../shared/inputs.ts";
 import { copyMembers, type MemberMap } from "../shared/members.ts";
+import { tokenCount } from "../shared/token-count.ts";
 
 const Reply = v.looseObject({
   embeddings: v.array(v.array(v.number())),
-  usage: v.nullish(v.looseObject({ prompt_tokens: v.nullish(v.number()), total_tokens: v.nullish(v.number()) })),
+  usage: v.nullish(v.looseObject({ prompt_tokens: tokenCount, total_tokens: tokenCount })),
 });
 
 const members = {

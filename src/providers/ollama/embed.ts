@@ -3,10 +3,11 @@ import type { OperationAdapter } from "../core/types.ts";
 import { requireNumbers, toEmbeddingAnswer } from "../shared/embeddings.ts";
 import { requireStrings } from "../shared/inputs.ts";
 import { copyMembers, type MemberMap } from "../shared/members.ts";
+import { tokenCount } from "../shared/token-count.ts";
 
 const Reply = v.looseObject({
   embeddings: v.array(v.array(v.number())),
-  prompt_eval_count: v.nullish(v.number()),
+  prompt_eval_count: tokenCount,
 });
 
 const members = {

@@ -5,13 +5,14 @@ import { requireNumbers, splitInputs, toEmbeddingAnswer } from "../shared/embedd
 import { hasMedia, readInputs, toAddress } from "../shared/media-inputs.ts";
 import { copyMembers, type MemberMap } from "../shared/members.ts";
 import { refuseMember } from "../shared/messages.ts";
+import { tokenCount } from "../shared/token-count.ts";
 
 /** Maximum number of inputs per call. */
 const maxInputs = 96;
 
 const Answer = v.looseObject({
   embeddings: v.array(v.array(v.number())),
-  usage: v.nullish(v.looseObject({ promptTokens: v.nullish(v.number()), totalTokens: v.nullish(v.number()) })),
+  usage: v.nullish(v.looseObject({ promptTokens: tokenCount, totalTokens: tokenCount })),
 });
 
 const upper = (value: unknown) => (typeof value === "string" ? value.toUpperCase() : value);

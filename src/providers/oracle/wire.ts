@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { toSeconds } from "../core/records.ts";
 import type { ConversionOptions } from "../core/types.ts";
+import { tokenCount } from "../shared/token-count.ts";
 
 const ToolCall = v.looseObject({
   id: v.nullish(v.string()),
@@ -18,15 +19,15 @@ const Message = v.looseObject({
 export type GenericMessage = v.InferOutput<typeof Message>;
 
 const Usage = v.looseObject({
-  promptTokens: v.nullish(v.number()),
-  completionTokens: v.nullish(v.number()),
-  totalTokens: v.nullish(v.number()),
-  promptTokensDetails: v.nullish(v.looseObject({ cachedTokens: v.nullish(v.number()) })),
+  promptTokens: tokenCount,
+  completionTokens: tokenCount,
+  totalTokens: tokenCount,
+  promptTokensDetails: v.nullish(v.looseObject({ cachedTokens: tokenCount })),
   completionTokensDetails: v.nullish(
     v.looseObject({
-      reasoningTokens: v.nullish(v.number()),
-      acceptedPredictionTokens: v.nullish(v.number()),
-      rejectedPredictionTokens: v.nullish(v.number()),
+      reasoningTokens: tokenCount,
+      acceptedPredictionTokens: tokenCount,
+      rejectedPredictionTokens: tokenCount,
     }),
   ),
 });

@@ -14,11 +14,12 @@ import {
   refuseTools,
   requireOneChoice,
 } from "../shared/messages.ts";
+import { tokenCount } from "../shared/token-count.ts";
 
 const Reply = v.looseObject({
   text: v.nullish(v.string()),
   finish_reason: v.nullish(v.string()),
-  metadata: v.nullish(v.looseObject({ input_tokens: v.nullish(v.number()), generated_tokens: v.nullish(v.number()) })),
+  metadata: v.nullish(v.looseObject({ input_tokens: tokenCount, generated_tokens: tokenCount })),
 });
 
 const members = {

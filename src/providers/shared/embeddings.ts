@@ -3,6 +3,13 @@ import { toBase64 } from "../../lib/base64.ts";
 import { isObject } from "../../lib/json.ts";
 import { type EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
 import { refuseMember } from "./messages.ts";
+import { tokenCount } from "./token-count.ts";
+
+/** A list in OpenAI's form, whatever its counts. */
+const EmbeddingList = v.looseObject({
+  ...EmbeddingResponse.entries,
+  usage: v.nullish(v.looseObject({ prompt_tokens: tokenCount, total_tokens: tokenCount })),
+});
 
 /** The request fields that control the response. */
 type Asked = Pick<EmbeddingRequest, "model" | "encoding_format">;
@@ -50,7 +57,7 @@ export function toEmbeddingAnswer(
 
 /** Lists in OpenAI's form. When only total tokens are reported, they count as input tokens. */
 export function embeddingList(body: unknown, asked: Asked): EmbeddingResponse {
-  const { data, model, usage } = v.parse(EmbeddingResponse, body);
+  const { data, model, usage } = v.parse(EmbeddingList, body);
   const tokens = usage?.prompt_tokens ?? usage?.total_tokens;
   return {
     object: "list",
@@ -66,7 +73,7 @@ export function embeddingList(body: unknown, asked: Asked): EmbeddingResponse {
 export function encodeWhereAsked(body: unknown, asked: Asked): EmbeddingResponse | undefined {
   const [first]: readonly unknown[] = isObject(body) && Array.isArray(body.data) ? body.data : [];
   if (asked.encoding_format !== "base64" || !isObject(first) || !Array.isArray(first.embedding)) return undefined;
-  return { ...v.parse(EmbeddingResponse, body), ...embeddingList(body, asked) };
+  return { ...v.parse(EmbeddingList, body), ...embeddingList(body, asked) };
 }
 
 /** Splits a request into requests with at most `size` inputs; undefined when it has no more than that. */

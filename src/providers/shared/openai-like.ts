@@ -15,15 +15,16 @@ import {
   type UnifiedToolCall,
 } from "./answers.ts";
 import { CallIndexes } from "./call-indexes.ts";
+import { tokenCount } from "./token-count.ts";
 
 const text = v.nullish(v.string());
-const count = v.nullish(v.number());
+const number = v.nullish(v.number());
 
 const Part = v.looseObject({ type: text, text, thinking: v.nullish(v.unknown()), signature: text });
 type Part = v.InferOutput<typeof Part>;
 
 const ToolCall = v.looseObject({
-  index: count,
+  index: number,
   id: text,
   function: v.nullish(v.looseObject({ name: text, arguments: v.nullish(v.unknown()) })),
 });
@@ -39,20 +40,20 @@ type Message = v.InferOutput<typeof Message>;
 
 const Reply = v.looseObject({
   id: text,
-  created: count,
+  created: number,
   choices: v.array(
-    v.looseObject({ index: count, message: Message, finish_reason: text, logprobs: v.nullish(v.unknown()) }),
+    v.looseObject({ index: number, message: Message, finish_reason: text, logprobs: v.nullish(v.unknown()) }),
   ),
   usage: v.nullish(v.unknown()),
 });
 
 const Chunk = v.looseObject({
   id: text,
-  created: count,
+  created: number,
   choices: v.nullish(
     v.array(
       v.looseObject({
-        index: count,
+        index: number,
         delta: v.nullish(Message),
         finish_reason: text,
         logprobs: v.nullish(v.unknown()),
@@ -65,11 +66,11 @@ const Chunk = v.looseObject({
 type ChunkChoice = NonNullable<v.InferOutput<typeof Chunk>["choices"]>[number];
 
 const OpenaiUsage = v.looseObject({
-  prompt_tokens: count,
-  completion_tokens: count,
-  num_cached_tokens: count,
-  prompt_tokens_details: v.nullish(v.looseObject({ cached_tokens: count })),
-  completion_tokens_details: v.nullish(v.looseObject({ reasoning_tokens: count })),
+  prompt_tokens: tokenCount,
+  completion_tokens: tokenCount,
+  num_cached_tokens: tokenCount,
+  prompt_tokens_details: v.nullish(v.looseObject({ cached_tokens: tokenCount })),
+  completion_tokens_details: v.nullish(v.looseObject({ reasoning_tokens: tokenCount })),
 });
 
 /** Usage with OpenAI's field names; undefined for anything else. */

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import type { RerankDocument, RerankRequest, RerankResponse } from "../../schemas/rerank.ts";
 import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
+import { tokenCount } from "./token-count.ts";
 
 /** Text of a document. */
 export function documentText(document: RerankDocument): string {
@@ -119,15 +120,15 @@ export function toRerankAnswer(
   };
 }
 
-const count = v.nullish(v.number());
+const number = v.nullish(v.number());
 const text = v.nullish(v.string());
 const EchoedDocument = v.nullish(v.union([v.string(), v.looseObject({ text })]));
 const Results = v.nullish(
   v.array(
     v.looseObject({
       index: Index,
-      relevance_score: count,
-      score: count,
+      relevance_score: number,
+      score: number,
       document: EchoedDocument,
     }),
   ),
@@ -138,11 +139,11 @@ const Reply = v.looseObject({
   model: text,
   results: Results,
   data: Results,
-  usage: v.nullish(v.looseObject({ search_units: count, rerank_units: count, total_tokens: count })),
+  usage: v.nullish(v.looseObject({ search_units: tokenCount, rerank_units: tokenCount, total_tokens: tokenCount })),
   meta: v.nullish(
     v.looseObject({
-      billed_units: v.nullish(v.looseObject({ search_units: count })),
-      tokens: v.nullish(v.looseObject({ input_tokens: count })),
+      billed_units: v.nullish(v.looseObject({ search_units: tokenCount })),
+      tokens: v.nullish(v.looseObject({ input_tokens: tokenCount })),
     }),
   ),
 });

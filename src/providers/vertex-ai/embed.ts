@@ -7,6 +7,7 @@ import { encodeVector, joinEmbeddings, requireNumbers, splitInputs, toEmbeddingA
 import { requireStrings } from "../shared/inputs.ts";
 import { type MediaInput, type Medium, readInputs } from "../shared/media-inputs.ts";
 import { refuseMember } from "../shared/messages.ts";
+import { tokenCount } from "../shared/token-count.ts";
 import { toLabels } from "./chat.ts";
 import { googleModelPath, type PublishedModel, readModel } from "./publishers.ts";
 import type { VertexSettings } from "./settings.ts";
@@ -22,7 +23,7 @@ const TextPredictions = v.looseObject({
     v.looseObject({
       embeddings: v.looseObject({
         values: Values,
-        statistics: v.nullish(v.looseObject({ token_count: v.nullish(v.number()) })),
+        statistics: v.nullish(v.looseObject({ token_count: tokenCount })),
       }),
     }),
   ),

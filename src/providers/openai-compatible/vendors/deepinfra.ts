@@ -2,8 +2,9 @@ import * as v from "valibot";
 import type { OperationAdapter } from "../../core/types.ts";
 import { modelPath } from "../../shared/hosts.ts";
 import { documentText, takenMembers, toRerankAnswer, unknownMembers } from "../../shared/rerank.ts";
+import { tokenCount } from "../../shared/token-count.ts";
 
-const Reply = v.looseObject({ scores: v.array(v.number()), input_tokens: v.nullish(v.number()) });
+const Reply = v.looseObject({ scores: v.array(v.number()), input_tokens: tokenCount });
 
 /**
  * Reranking by DeepInfra (https://deepinfra.com/Qwen/Qwen3-Reranker-0.6B/api). The path contains the model, and each
