@@ -85,6 +85,9 @@ const efforts: readonly (readonly [provider: string, model: string, asked: strin
   ["x-ai", "grok-4.3", "none", "none"],
   ["x-ai", "grok-4.3", "xhigh", "high"],
   ["x-ai", "grok-4.5", "none", "low"],
+  ["x-ai", "grok-4.5", "xhigh", "high"],
+  ["x-ai", "grok-4.7", "xhigh", "xhigh"],
+  ["x-ai", "grok-4.7", "max", "xhigh"],
 ];
 
 for (const [provider, model, asked, wanted] of efforts) {

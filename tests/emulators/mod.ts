@@ -42,7 +42,15 @@ export const providers: readonly EmulatedProvider[] = [
   },
   {
     slug: "x-ai",
-    models: ["grok-4.5", "grok-4.3", "grok-4-1-fast-reasoning", "grok-code-fast-1", "grok-3-mini", "grok-3"],
+    models: [
+      "grok-4.7",
+      "grok-4.5",
+      "grok-4.3",
+      "grok-4-1-fast-reasoning",
+      "grok-code-fast-1",
+      "grok-3-mini",
+      "grok-3",
+    ],
     takesImages: true,
     emulators: [xai, xaiResponses],
   },

@@ -21,6 +21,7 @@ const levels: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^grok-4\.3/, ["none", "low", "medium", "high"]],
   [/^grok-4\.20-multi-agent/, ["low", "medium", "high", "xhigh"]],
   [/^grok-4\.[56]/, ["low", "medium", "high"]],
+  [/^grok-4\.7/, ["low", "medium", "high", "xhigh"]],
 ];
 
 const levelsOf = (model: string): readonly string[] => levels.find(([pattern]) => pattern.test(model))?.[1] ?? [];

@@ -24,7 +24,7 @@ export const xaiFacts: FactTable = {
   common: { needsTextOfCalls: true },
   newest: {
     thinking: "effort",
-    efforts: ["low", "medium", "high"],
+    efforts: ["low", "medium", "high", "xhigh"],
     refusedFields,
     thinksByDefault: true,
     canStopThinking: false,
@@ -37,6 +37,10 @@ export const xaiFacts: FactTable = {
     {
       match: ["grok-4.3*"],
       facts: { thinking: "effort", efforts: ["none", "low", "medium", "high"], refusedFields, thinksByDefault: true },
+    },
+    {
+      match: ["grok-4.5*", "grok-4.6*"],
+      facts: { ...reasoning, efforts: ["low", "medium", "high"], contextWindow: 500_000 },
     },
     // the effort is the number of agents
     { match: ["grok-4.20-multi-agent*"], facts: { ...reasoning, efforts: ["low", "medium", "high", "xhigh"] } },
