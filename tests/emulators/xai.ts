@@ -54,6 +54,16 @@ const rules: readonly Rule[] = [
     },
   },
   {
+    id: "presence-penalty-of-grok-3",
+    source:
+      "https://docs.x.ai/developers/rest-api-reference/inference/chat-completions (presence_penalty), November 2026",
+    models: /^grok-3(?!-mini)/,
+    find: ({ body }) =>
+      (body.presence_penalty ?? undefined) === undefined
+        ? undefined
+        : "Argument not supported on this model: presence_penalty",
+  },
+  {
     id: "content",
     source: sources.content,
     find: (request) => {

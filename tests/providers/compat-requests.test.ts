@@ -276,7 +276,12 @@ const rows: readonly Row[] = [
     ["presence_penalty", "frequency_penalty", "stop"],
   ],
   ["x-ai", { model: "grok-3-mini", stop: null }, { model: "grok-3-mini" }],
-  ["x-ai", { model: "grok-3", ...limits, stop: "x" }, { model: "grok-3", ...limits, stop: "x" }],
+  [
+    "x-ai",
+    { model: "grok-3", ...limits, stop: "x" },
+    { model: "grok-3", frequency_penalty: limits.frequency_penalty, stop: "x" },
+    ["presence_penalty"],
+  ],
   ["x-ai", { model: "grok-4-fast-non-reasoning", stop: "x" }, { model: "grok-4-fast-non-reasoning", stop: "x" }],
 ];
 

@@ -20,6 +20,7 @@ export const xaiFacts: FactTable = {
     "https://docs.x.ai/developers/model-capabilities/text/reasoning",
     "https://docs.x.ai/docs/guides/reasoning",
     "https://docs.x.ai/developers/models",
+    "https://docs.x.ai/developers/rest-api-reference/inference/chat-completions",
   ],
   common: { needsTextOfCalls: true },
   newest: {
@@ -33,7 +34,10 @@ export const xaiFacts: FactTable = {
   rows: [
     { match: ["*non-reasoning*", "grok-2*", "grok-beta", "grok-vision*"], facts: { thinking: "none", efforts: [] } },
     { match: ["grok-3-mini*"], facts: { ...reasoning, efforts: ["low", "high"], contextWindow: 131_072 } },
-    { match: ["grok-3*"], facts: { thinking: "none", efforts: [], contextWindow: 131_072 } },
+    {
+      match: ["grok-3*"],
+      facts: { thinking: "none", efforts: [], refusedFields: ["presence_penalty"], contextWindow: 131_072 },
+    },
     {
       match: ["grok-4.3*"],
       facts: { thinking: "effort", efforts: ["none", "low", "medium", "high"], refusedFields, thinksByDefault: true },
