@@ -147,6 +147,10 @@ Every provider also takes [an OAuth client](control-plane.md#oauth-clients-of-pr
 - A field that OpenAI does not have is forwarded (Bedrock: in \`additionalModelRequestFields\`).
 - \`max_completion_tokens\` takes precedence over \`max_tokens\`.
 - Google's models return audio as samples (\`pcm16\`), or as a file if \`audio.format\` is \`wav\` and the request does not stream.
+- Gemini gets tool schemas in its subset: references expanded, a type in each schema, alternatives instead of several types. References that recur or
+  expand to more than 10,000 schemas are cut off at a depth, and \`x-gateway-dropped-params\` lists \`tools.function.parameters.$ref\`.
+- A response of Gemini that ends with \`MALFORMED_FUNCTION_CALL\`, \`UNEXPECTED_TOOL_CALL\`, \`TOO_MANY_TOOL_CALLS\`, \`MALFORMED_RESPONSE\` or
+  \`MISSING_THOUGHT_SIGNATURE\` is a 502, which retries and fallbacks see. In a stream that has begun it is an error event.
 - Some headers that clients send on their own are forwarded: \`anthropic-version\`, \`anthropic-beta\`, \`openai-beta\`,
   \`x-vertex-ai-llm-request-type\` and \`x-vertex-ai-llm-shared-request-type\`. \`modal-key\` and \`modal-secret\` are forwarded only together with the
   caller's credential, and \`http-referer\` and \`x-title\` only to \`openrouter\`, unless its settings say otherwise.

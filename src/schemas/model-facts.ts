@@ -91,6 +91,10 @@ export const ModelFacts = v.strictObject(
       "Whether chat completions serve functions together with reasoning. Default: yes.",
     ),
     toolNameLength: described(count(leastNameLength), "Greatest length of a function's name. Default: 64."),
+    toolNamesBeginWithLetter: described(
+      flag,
+      "Whether names of functions begin with a letter or an underscore. Default: no.",
+    ),
     callIds: described(
       choice(["any", "plain", "nine"]),
       "Ids of tool calls: any, letters with digits, hyphens and underscores, or nine letters and digits. Default: any.",
@@ -125,9 +129,14 @@ export const ModelFacts = v.strictObject(
       flag,
       "Whether that reasoning must not be empty, so that a blank stands for it. Default: no.",
     ),
+    needsCallSignatures: described(
+      flag,
+      "Whether calls of earlier turns need the model's signature, or a placeholder for it. Default: no.",
+    ),
+    takesInstructions: described(flag, "Whether it takes instructions apart from the conversation. Default: yes."),
     responseSchemas: described(
-      choice(["native", "beta", "none"]),
-      "JSON schemas of responses: taken, taken with a beta, or not taken. Default: taken.",
+      choice(["native", "beta", "subset", "none"]),
+      "JSON schemas of responses: taken, taken with a beta, taken in a subset of OpenAPI's schemas only, or not taken. Default: taken.",
     ),
     images: described(
       choice(["any", "inline", "none"]),

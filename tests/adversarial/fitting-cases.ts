@@ -5,6 +5,8 @@ import { Budget, ExcessError } from "../../src/lib/budget.ts";
 import { isObject, objectsIn } from "../../src/lib/json.ts";
 import { createSchemaBudget, fitSchema } from "../../src/providers/core/fit-schema.ts";
 import { findToolNames, restoreToolNames, sendToolNames } from "../../src/providers/core/tool-names.ts";
+import { toResponseSchema } from "../../src/providers/google/response-schema.ts";
+import { createSchemaBudget as createOpenapiBudget, toOpenapiSchema } from "../../src/providers/google/schema.ts";
 import { CallIndexes } from "../../src/providers/shared/call-indexes.ts";
 import type { ChatRequest } from "../../src/schemas/chat.ts";
 import type { ParserCase } from "./parsers.ts";
@@ -27,6 +29,18 @@ const schema = JSON.stringify({
   $defs: { a: { anyOf: [{ $ref: "#/$defs/b" }, ...alternatives] }, b: { allOf: [{ $ref: "#/$defs/a" }] } },
   oneOf: [{ $ref: "#/$defs/a" }, ...alternatives],
   allOf: [{ $ref: "#/$defs/b" }, { properties: { list: { type: ["array", "null"] } } }],
+});
+/** Types that refer to each other: expanded, they have no end. */
+const typeNames = Array.from({ length: 12 }, (_, index) => `t${index}`);
+const wideSchema = JSON.stringify({
+  type: "object",
+  $defs: Object.fromEntries(
+    typeNames.map((name) => [
+      name,
+      { type: "object", properties: Object.fromEntries(typeNames.map((one) => [one, { $ref: `#/$defs/${one}` }])) },
+    ]),
+  ),
+  properties: { root: { $ref: "#/$defs/t0" }, any: {}, mode: { enum: ["", "a"] }, both: { type: ["string", "array"] } },
 });
 
 const named = (name: string) => ({ type: "function", function: { name } });
@@ -99,6 +113,41 @@ export const fittingCases: readonly ParserCase[] = [
     refusals,
   },
   {
+    name: "schemas of tools for Gemini",
+    isJson: true,
+    seeds: all(schema, wideSchema),
+    tokens: all(
+      ...tokens,
+      '"anyOf":[',
+      '"allOf":[',
+      '"$ref":"#/$defs/a"',
+      '"$ref":"#/$defs/t1"',
+      '"type":["a","b"]',
+      '"enum":[""]',
+    ),
+    maxBytes: 256 * kibibyte,
+    async parse(input) {
+      const budget = createOpenapiBudget();
+      const value = readJson(input);
+      if (isObject(value)) toOpenapiSchema(value, budget);
+      return budget;
+    },
+    refusals: [...refusals, GatewayError],
+  },
+  {
+    name: "schemas of responses for Gemini",
+    isJson: true,
+    seeds: all(schema, wideSchema),
+    tokens: all(...tokens, '"allOf":[{"$ref":"#/definitions/a"}]', '"const":1', '"definitions":{', '"items":{'),
+    maxBytes: 256 * kibibyte,
+    async parse(input) {
+      const value = readJson(input);
+      if (isObject(value)) toResponseSchema(value);
+      return undefined;
+    },
+    refusals,
+  },
+  {
     name: "names of functions",
     isJson: true,
     seeds: all(chat),
@@ -110,7 +159,7 @@ export const fittingCases: readonly ParserCase[] = [
       const messages = objectsIn(value.messages).map((message) => ({ ...message, role: String(message.role) }));
       const tools = objectsIn(value.tools).map((tool) => ({ ...tool, type: String(tool.type) }));
       const request: ChatRequest = { model: "m", messages, tools };
-      const names = findToolNames(request, 64);
+      const names = findToolNames(request, { length: 64, beginsWithLetter: true });
       if (!names) return undefined;
       const sent = sendToolNames(request, names);
       restoreToolNames({ choices: sent.messages.map((message) => ({ message })) }, names);

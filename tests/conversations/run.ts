@@ -84,11 +84,16 @@ const headersOf = ({ client }: Run, { slug, headers }: EmulatedProvider): Record
 });
 
 /** Whether the API would refuse the same request from its own SDK, without the gateway. */
-function isRefusedAnyway({ client, dialect }: Run, body: Members, world: EmulatedWorld, emulator: Emulator): boolean {
+function isRefusedAnyway(
+  { client, dialect }: Run,
+  body: Members,
+  world: EmulatedWorld,
+  { emulator, request }: EmulatedWorld["requests"][number],
+): boolean {
   if (emulator.native !== dialect) return false;
-  const { model } = body;
-  const own = { path: "", headers: client.headers, body, model: String(model), streams: body.stream === true };
-  return world.findRefusal(emulator, own) !== undefined;
+  const { path, model, streams } = request;
+  const own = { path, headers: client.headers, body, model, streams };
+  return world.findRefusal(emulator, emulator.asSdkSends?.(own) ?? own) !== undefined;
 }
 
 /** Sends a request, again while the gateway waits for its log: conversations without pauses are faster than it is stored. */
@@ -113,18 +118,20 @@ async function runRound(place: Place, run: Run, round: number): Promise<Fault | 
   const init = { method: "POST", headers: headersOf(run, provider), body: JSON.stringify(body) };
   const response = await send(gateway, client.path(model), init);
   const refusal = world.refusals[refused];
-  const { emulator, request } = world.requests[asked] ?? {};
+  const received = world.requests[asked];
+  const { emulator, request } = received ?? {};
   if (refusal && response.status >= 400) {
     const sent = JSON.stringify(refusal.body).slice(0, 3_000);
-    if (emulator && isRefusedAnyway(run, body, world, emulator)) return "ended";
+    if (received && isRefusedAnyway(run, body, world, received)) return "ended";
     return { kind: "refused", round, detail: `${refusal.rule}: ${refusal.message}\nsent ${sent}` };
   }
   if (response.status !== 200 || !emulator || !request)
     return { kind: "status", round, detail: `${response.status} ${await response.text()}` };
   const heard = await client.hear(response).catch((error: unknown) => String(error));
   if (typeof heard === "string") return { kind: "unread", round, detail: heard };
-  const showsReasoning =
-    client.showsReasoning && emulator.showsReasoning(model, request) && conversation.setup.effort !== "off";
+  const { effort } = conversation.setup;
+  const isAsked = effort !== "off" && (effort !== undefined || !emulator.hidesReasoning);
+  const showsReasoning = client.showsReasoning && emulator.showsReasoning(model, request) && isAsked;
   const difference = compare(heard, turn, showsReasoning);
   if (difference) return { kind: "heard", round, detail: difference };
   return findPrefixFault(world, asked, emulator, round);

@@ -109,7 +109,8 @@ function findChangedReasoning(turn: Turn, index: number, memory: Memory): string
   return `messages.${index}.content: \`thinking\` or \`redacted_thinking\` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response.`;
 }
 
-const rules: readonly Rule[] = [
+/** Rules of the Messages API, at every host that speaks it. */
+export const claudeRules: readonly Rule[] = [
   {
     id: "unknown-member",
     source: sources.messages,
@@ -405,7 +406,8 @@ function toEvents(block: Members, index: number): Members[] {
   ];
 }
 
-function answer(turn: ModelTurn, request: EmulatedRequest, memory: Memory): Response {
+/** A message, or its events. */
+export function answer(turn: ModelTurn, request: EmulatedRequest, memory: Memory): Response {
   const content = toBlocks(turn, request, memory);
   const head = { id: `msg_${memory.next()}`, type: "message", role: "assistant", model: request.model };
   const stop_reason = stopReason(content);
@@ -419,15 +421,25 @@ function answer(turn: ModelTurn, request: EmulatedRequest, memory: Memory): Resp
   return eventStream(events.map((data) => ({ event: String(data.type), data })));
 }
 
+export const claudePrefix = ({ body }: EmulatedRequest): readonly unknown[] => [
+  body.system ?? null,
+  body.tools ?? null,
+  ...objectsOf(body.messages),
+];
+
+/** An error in Anthropic's shape. */
+export const refuseClaude = (message: string): Response =>
+  jsonResponse({ type: "error", error: { type: "invalid_request_error", message } }, 400);
+
 /** Anthropic's Messages API. */
 export const anthropic: Emulator = {
   name: "Anthropic Messages",
   native: "messages",
   showsReasoning: () => true,
-  rules,
+  rules: claudeRules,
   serves: ({ host, pathname }) => host === "api.anthropic.com" && pathname === "/v1/messages",
   read: readRequest,
-  prefixOf: ({ body }) => [body.system ?? null, body.tools ?? null, ...objectsOf(body.messages)],
-  refuse: (message) => jsonResponse({ type: "error", error: { type: "invalid_request_error", message } }, 400),
+  prefixOf: claudePrefix,
+  refuse: refuseClaude,
   answer,
 };

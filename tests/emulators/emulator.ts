@@ -85,8 +85,15 @@ export interface Emulator {
    * own SDK, it may refuse through the gateway too.
    */
   native?: "chat" | "messages" | "responses" | "gemini";
+  /**
+   * What the API's own SDK makes of a request of that dialect, without what the gateway has to bring into another form.
+   * Default: the request itself.
+   */
+  asSdkSends?(request: EmulatedRequest): EmulatedRequest;
   /** Whether the model reasons for a request, and its reasoning reaches clients whose dialect has a place for it. */
   showsReasoning(model: string, request: EmulatedRequest): boolean;
+  /** Reasoning is shown only where the request asks for it. Default: always. */
+  hidesReasoning?: boolean;
   rules: readonly Rule[];
   /** Whether this API serves the address. */
   serves(url: URL): boolean;

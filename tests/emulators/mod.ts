@@ -3,6 +3,7 @@ import { cohere } from "./cohere.ts";
 import { dashscope } from "./dashscope.ts";
 import { deepseek } from "./deepseek.ts";
 import type { EmulatedProvider } from "./emulator.ts";
+import { gemini, vertexGemini } from "./gemini.ts";
 import { groq, groqResponses } from "./groq.ts";
 import { mistral } from "./mistral.ts";
 import { moonshot } from "./moonshot.ts";
@@ -10,6 +11,7 @@ import { ollama, ollamaHost } from "./ollama.ts";
 import { openaiChat } from "./openai-chat.ts";
 import { openaiResponses } from "./openai-responses.ts";
 import { openrouter, openrouterResponses } from "./openrouter.ts";
+import { vertexClaude } from "./vertex-claude.ts";
 import { vllm, vllmHost, vllmResponses } from "./vllm.ts";
 import { xai, xaiResponses } from "./xai.ts";
 import { zAi } from "./z-ai.ts";
@@ -99,5 +101,37 @@ export const providers: readonly EmulatedProvider[] = [
     models: ["mistralai/Mistral-Small-3.2-24B-Instruct-2506", "Qwen/Qwen3-32B"],
     takesImages: false,
     emulators: [vllm, vllmResponses],
+  },
+  {
+    slug: "google",
+    models: [
+      "gemini-2.5-pro",
+      "gemini-2.5-flash",
+      "gemini-2.5-flash-lite",
+      "gemini-3-flash-preview",
+      "gemini-3.1-pro-preview",
+      "gemini-3.8-flash",
+      "gemini-4-neon",
+      "gemini-pro-latest",
+      "gemini-flash-latest",
+    ],
+    takesImages: true,
+    emulators: [gemini],
+  },
+  {
+    slug: "vertex-ai",
+    models: [
+      "gemini-2.5-pro",
+      "gemini-2.5-flash",
+      "gemini-3.1-pro-preview",
+      "google.gemini-3.8-flash",
+      "gemini-4-neon",
+      "claude-opus-4-8",
+      "anthropic.claude-sonnet-4-6",
+      "claude-haiku-4-5@20251001",
+    ],
+    headers: { "x-gateway-vertex-project-id": "fake-project", "x-gateway-vertex-region": "us-east5" },
+    takesImages: true,
+    emulators: [vertexGemini, vertexClaude],
   },
 ];

@@ -17,7 +17,7 @@ function fit(request: Partial<ChatRequest>, facts: Parameters<typeof fitChat>[1]
     strict: true,
     drop: (member) => dropped.push(member),
   });
-  const names = findToolNames(fitted, facts.toolNameLength ?? 64);
+  const names = findToolNames(fitted, { length: facts.toolNameLength ?? 64, beginsWithLetter: false });
   return { request: names ? sendToolNames(fitted, names) : fitted, names, dropped };
 }
 

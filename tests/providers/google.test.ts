@@ -110,7 +110,10 @@ testConformance(google, [
             content: "Looking up both.",
             ...(!strict && { content_blocks: [{ type: "text", text: "Looking up both." }] }),
             tool_calls: [
-              call(1, "tide_table", brest, strict ? {} : { thought_signature: "CsoBFxSigCall==" }),
+              {
+                ...call(1, "tide_table", brest, strict ? {} : { thought_signature: "CsoBFxSigCall==" }),
+                extra_content: { google: { thought_signature: "CsoBFxSigCall==" } },
+              },
               call(2, "wind_speed", "{}"),
             ],
           },
@@ -188,7 +191,11 @@ testConformance(google, [
         role: "assistant",
         content: "",
         tool_calls: [
-          { index: 0, ...call(1, "tide_table", '{"port":"Brest"}', { thought_signature: "CsoBFxSigCall==" }) },
+          {
+            index: 0,
+            ...call(1, "tide_table", '{"port":"Brest"}', { thought_signature: "CsoBFxSigCall==" }),
+            extra_content: { google: { thought_signature: "CsoBFxSigCall==" } },
+          },
         ],
       }),
       chunk({ tool_calls: [{ index: 1, ...call(2, "wind_speed", "{}") }] }),
@@ -327,15 +334,18 @@ testConformance(google, [
     },
     refused: /data URL is not base64/,
   },
-  {
-    name: "arguments that are not an object",
-    request: {
-      model,
-      messages: [{ role: "assistant", tool_calls: [{ id: "a", function: { name: "f", arguments: "[1" } }] }],
-    },
-    refused: /not a JSON object/,
-  },
 ]);
+
+test("google no longer refuses a conversation in which a model wrote broken arguments", () => {
+  const messages = [
+    hello.messages[0],
+    { role: "assistant", tool_calls: [{ id: "a", function: { name: "f", arguments: "[1" } }] },
+    { role: "tool", tool_call_id: "a", content: "no" },
+  ];
+  const { body, dropped } = send({ model: "gemini-2.5-flash", messages });
+  assert.deepEqual(body.contents[1].parts, [{ functionCall: { name: "f", args: { invalid_arguments: "[1" } } }]);
+  assert.deepEqual(dropped, ["messages.tool_calls.arguments"]);
+});
 
 test("google throws the failure a stream reports, alone or in a list", () => {
   const mapper = google
@@ -358,14 +368,48 @@ for (const [name, asked, wanted] of [
   ["gemini-2.5-flash", { reasoning_effort: "none" }, { includeThoughts: false, thinkingBudget: 0 }],
   ["gemini-2.5-pro", { reasoning_effort: "none" }, { includeThoughts: false, thinkingBudget: 128 }],
   ["gemini-2.5-pro", { reasoning_effort: "medium" }, { includeThoughts: true, thinkingBudget: 8192 }],
-  ["gemini-flash-latest", { reasoning_effort: "high" }, { includeThoughts: true, thinkingBudget: 24_576 }],
+  ["gemini-flash-latest", { reasoning_effort: "high" }, { includeThoughts: true, thinkingLevel: "HIGH" }],
+  ["gemini-flash-latest", { reasoning_effort: "none" }, { includeThoughts: false, thinkingLevel: "LOW" }],
+  [
+    "gemini-4-neon",
+    { thinking: { type: "enabled", budget_tokens: 31_999 } },
+    { includeThoughts: true, thinkingLevel: "HIGH" },
+  ],
+  ["gemini-4-neon", { thinking: { type: "disabled" } }, { includeThoughts: false, thinkingLevel: "LOW" }],
+  [
+    "gemini-3.8-flash",
+    { thinking: { type: "enabled", budget_tokens: 5_000 } },
+    { includeThoughts: true, thinkingLevel: "MEDIUM" },
+  ],
+  [
+    "gemini-2.5-flash",
+    { thinking: { type: "enabled", budget_tokens: 31_999 } },
+    { includeThoughts: true, thinkingBudget: 24_576 },
+  ],
+  [
+    "gemini-2.5-flash-lite",
+    { thinking: { type: "enabled", budget_tokens: 31_999 } },
+    { includeThoughts: true, thinkingBudget: 24_576 },
+  ],
+  [
+    "gemini-2.5-flash-lite",
+    { thinking: { type: "enabled", budget_tokens: 100 } },
+    { includeThoughts: true, thinkingBudget: 512 },
+  ],
+  [
+    "gemini-2.5-pro",
+    { thinking: { type: "enabled", budget_tokens: 64_000 } },
+    { includeThoughts: true, thinkingBudget: 32_768 },
+  ],
+  ["gemini-2.5-pro", { thinking: { type: "disabled" } }, { includeThoughts: false, thinkingBudget: 128 }],
+  ["gemini-2.5-pro", { thinking: { type: "enabled", budget_tokens: -1 } }, { includeThoughts: true }],
   ["gemini-3-flash", { reasoning_effort: "none" }, { includeThoughts: false, thinkingLevel: "MINIMAL" }],
-  ["gemini-3-pro-preview", { reasoning_effort: "medium" }, { includeThoughts: true, thinkingLevel: "HIGH" }],
+  ["gemini-3-pro-preview", { reasoning_effort: "medium" }, { includeThoughts: true, thinkingLevel: "MEDIUM" }],
   ["gemini-3.1-pro", { reasoning_effort: "medium" }, { includeThoughts: true, thinkingLevel: "MEDIUM" }],
   [
     "gemini-3-flash",
     { reasoning_effort: "low", thinking: { type: "enabled", budget_tokens: 9 } },
-    { includeThoughts: true, thinkingBudget: 9 },
+    { includeThoughts: true, thinkingLevel: "LOW" },
   ],
   ["gemini-2.5-flash", { thinking: { type: "disabled" } }, { includeThoughts: false, thinkingBudget: 0 }],
   [
@@ -578,7 +622,79 @@ test("google omits what cached content already contains", () => {
   });
 });
 
+/** Alternatives of a value of any type. */
+const anything = [
+  { type: "string" },
+  { type: "number" },
+  { type: "boolean" },
+  { type: "object" },
+  { type: "array", items: { type: "string" } },
+];
+
 for (const [name, schema, wanted] of [
+  [
+    "properties without a type",
+    { properties: { a: true } },
+    { type: "object", properties: { a: { anyOf: anything } } },
+  ],
+  [
+    "a property that is only described",
+    { type: "object", properties: { a: { description: "d" } } },
+    {
+      type: "object",
+      properties: { a: { anyOf: anything.map((one) => ({ ...one, description: "d" })) } },
+    },
+  ],
+  [
+    "the description of several types",
+    { type: ["string", "integer"], description: "d" },
+    {
+      anyOf: [
+        { type: "string", description: "d" },
+        { type: "integer", description: "d" },
+      ],
+    },
+  ],
+  [
+    "alternatives of which one has any type",
+    { anyOf: [{ type: "integer" }, {}] },
+    { anyOf: [{ type: "integer" }, ...anything] },
+  ],
+  [
+    "alternatives beside a type",
+    { type: "object", anyOf: [{ description: "e" }, { type: "string" }] },
+    { anyOf: [{ type: "object", description: "e" }, { type: "string" }] },
+  ],
+  ["a constant null", { const: null }, { type: "string", nullable: true }],
+  ["types that Google does not know", { type: "any" }, { anyOf: anything }],
+  [
+    "empty strings to choose",
+    { type: "string", enum: ["", "a"] },
+    { type: "string", description: '(one of ["","a"])' },
+  ],
+  [
+    "recursion through allOf",
+    {
+      type: "object",
+      properties: { root: { $ref: "#/$defs/node" } },
+      $defs: {
+        node: {
+          allOf: [{ $ref: "#/$defs/base" }],
+          properties: { child: { allOf: [{ $ref: "#/$defs/node" }], description: "next" } },
+        },
+        base: { type: "object", properties: { name: { type: "string" } } },
+      },
+    },
+    {
+      type: "object",
+      properties: {
+        root: {
+          type: "object",
+          properties: { name: { type: "string" }, child: { type: "object", description: "next" } },
+        },
+      },
+    },
+  ],
   [
     "references",
     { $defs: { a: { type: "string" } }, $ref: "#/$defs/a", description: "d" },
@@ -586,8 +702,13 @@ for (const [name, schema, wanted] of [
   ],
   [
     "recursion",
-    { type: "object", properties: { next: { $ref: "#/properties/next" } } },
-    { type: "object", properties: { next: { type: "object" } } },
+    { type: "object", properties: { next: { type: "object", properties: { next: { $ref: "#/properties/next" } } } } },
+    {
+      type: "object",
+      properties: {
+        next: { type: "object", properties: { next: { type: "object", properties: { next: { type: "object" } } } } },
+      },
+    },
   ],
   [
     "names that are keywords",
@@ -596,12 +717,21 @@ for (const [name, schema, wanted] of [
       properties: { $ref: { type: "integer", format: "int64" }, type: { format: "uri" } },
       required: ["type", "gone"],
     },
-    { type: "object", properties: { $ref: { type: "integer", format: "int64" }, type: {} }, required: ["type"] },
+    {
+      type: "object",
+      properties: { $ref: { type: "integer", format: "int64" }, type: { anyOf: anything } },
+      required: ["type"],
+    },
   ],
   [
     "alternatives",
     { description: "d", anyOf: [{ type: "string" }, { type: "integer" }, { type: "null" }] },
-    { anyOf: [{ type: "string", nullable: true }, { type: "integer" }] },
+    {
+      anyOf: [
+        { type: "string", description: "d", nullable: true },
+        { type: "integer", description: "d" },
+      ],
+    },
   ],
   [
     "numbers to choose from",
@@ -625,16 +755,38 @@ for (const [name, schema, wanted] of [
   });
 }
 
-test("toOpenapiSchema() rejects recursive schemas and references to nothing", () => {
+const countOf = (schema: unknown): number =>
+  typeof schema === "object" && schema !== null
+    ? 1 + Object.values(schema).reduce((sum: number, one) => sum + countOf(one), 0)
+    : 0;
+
+test("toOpenapiSchema() cuts off what references expand without end, and reports it", () => {
   const $defs: Record<string, object> = { d0: { type: "string" } };
   for (let level = 1; level < 30; level++) {
     const $ref = `#/$defs/d${level - 1}`;
     $defs[`d${level}`] = { type: "object", properties: { a: { $ref }, b: { $ref } } };
   }
   const loop = { $defs: { a: { allOf: [{ $ref: "#/$defs/a" }] } }, $ref: "#/$defs/a" };
-  for (const schema of [{ $defs, $ref: "#/$defs/d29" }, { $ref: "#/constructor" }, loop]) {
-    assert.throws(() => toOpenapiSchema(schema), InvalidRequestError);
+  const names = Array.from({ length: 20 }, (_, index) => `t${index}`);
+  const wide = Object.fromEntries(
+    names.map((name) => [
+      name,
+      { type: "object", properties: Object.fromEntries(names.map((one) => [one, { $ref: `#/$defs/${one}` }])) },
+    ]),
+  );
+  for (const schema of [{ $defs, $ref: "#/$defs/d29" }, loop, { $defs: wide, $ref: "#/$defs/t0" }]) {
+    let cuts = 0;
+    const made = toOpenapiSchema(schema, undefined, () => {
+      cuts += 1;
+    });
+    assert.equal(made.type, "object");
+    assert.ok(countOf(made) < 5_000);
+    assert.equal(cuts, 1);
   }
+});
+
+test("toOpenapiSchema() rejects references to nothing", () => {
+  assert.throws(() => toOpenapiSchema({ $ref: "#/constructor" }), InvalidRequestError);
 });
 
 const sounds = (format?: string, mimeType = "audio/L16;codec=pcm;rate=24000") => ({

@@ -7,7 +7,7 @@ import { fitMessages } from "./fit-messages.ts";
 import { createSchemaBudget, fitSchema } from "./fit-schema.ts";
 import { fitThinking, fitToolChoice } from "./fit-thinking.ts";
 import { type FactReader, isEffort, nearestEffort } from "./model-facts.ts";
-import { findToolNames, restoreToolNames, sendToolNames, type ToolNames } from "./tool-names.ts";
+import { findToolNames, type NameRules, restoreToolNames, sendToolNames, type ToolNames } from "./tool-names.ts";
 import type { ChunkCorrector, ConversionOptions, OperationAdapter, StreamMapper } from "./types.ts";
 
 type Members = Record<string, unknown>;
@@ -15,6 +15,11 @@ type Tool = NonNullable<ChatRequest["tools"]>[number];
 
 /** Greatest length of a function's name at most hosts. */
 const defaultNameLength = 64;
+
+const nameRulesOf = ({ toolNameLength, toolNamesBeginWithLetter = false }: ModelFacts): NameRules => ({
+  length: toolNameLength ?? defaultNameLength,
+  beginsWithLetter: toolNamesBeginWithLetter,
+});
 
 const samplers = ["temperature", "top_p", "top_k"] as const;
 
@@ -135,7 +140,7 @@ class FittingReader {
     // what the operator says of a model holds for chats in its own dialect too
     const isOwn = isNative && !options.isConverted;
     const facts = isOwn ? options.modelFacts : { ...factsOf(request.model, options), ...options.modelFacts };
-    const names = facts && findToolNames(request, facts.toolNameLength ?? defaultNameLength);
+    const names = facts && findToolNames(request, nameRulesOf(facts));
     const made = { request, facts, names };
     this.#known.set(options, made);
     return made;

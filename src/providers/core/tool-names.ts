@@ -13,17 +13,27 @@ export interface ToolNames {
   readonly received: ReadonlyMap<string, string>;
 }
 
+/** What a host takes as the name of a function. */
+export interface NameRules {
+  /** Greatest length. */
+  length: number;
+  /** A letter or an underscore comes first. */
+  beginsWithLetter: boolean;
+}
+
 const plain = /^[a-zA-Z0-9_-]*$/;
+const first = /^[a-zA-Z_]/;
 const foreign = /[^a-zA-Z0-9_-]/g;
 /** An underscore and eight hexadecimal digits. */
 const digestLength = 9;
 
 /** The same short name in every turn, so that the provider's prompt cache holds. */
-function shorten(name: string, length: number, salt: number): string {
+function shorten(name: string, { length, beginsWithLetter }: NameRules, salt: number): string {
   const digest = fnv1a(`${salt}:${name}`)
     .toString(16)
     .padStart(digestLength - 1, "0");
-  return `${name.replace(foreign, "_").slice(0, length - digestLength)}_${digest}`;
+  const begin = beginsWithLetter && !first.test(name) ? "_" : "";
+  return `${begin}${name.replace(foreign, "_")}`.slice(0, length - digestLength).concat("_", digest);
 }
 
 /** Longest name of a function, in characters. No host takes names as long, and a digest of each is computed. */
@@ -60,9 +70,12 @@ function listNames({ tools, messages }: ChatRequest): string[] {
  *
  * @throws {InvalidRequestError} If one is too long for any host.
  */
-export function findToolNames(request: ChatRequest, length: number): ToolNames | undefined {
+export function findToolNames(request: ChatRequest, rules: NameRules): ToolNames | undefined {
+  const { length, beginsWithLetter } = rules;
   const names = listNames(request);
-  const wrong = names.filter((name) => name.length > length || !plain.test(name));
+  const wrong = names.filter(
+    (name) => name.length > length || !plain.test(name) || (beginsWithLetter && !first.test(name)),
+  );
   if (wrong.length === 0) return undefined;
   // one that the caller gave to another tool stands for that tool
   const given = new Set(names);
@@ -70,9 +83,9 @@ export function findToolNames(request: ChatRequest, length: number): ToolNames |
   const received = new Map<string, string>();
   for (const name of wrong) {
     if (sent.has(name)) continue;
-    let made = shorten(name, length, 0);
+    let made = shorten(name, rules, 0);
     // a long name is hashed once: the names of a request can be made to meet many of its short ones
-    for (let salt = 1, first = made; received.has(made) || given.has(made); salt++) made = shorten(first, length, salt);
+    for (let salt = 1, short = made; received.has(made) || given.has(made); salt++) made = shorten(short, rules, salt);
     sent.set(name, made);
     received.set(made, name);
   }

@@ -7,7 +7,7 @@ import type { ConversionOptions } from "../core/types.ts";
 import { extrasOf, imagesOf, textOf, toBlock, toLogprobs, toToolCall } from "./parts.ts";
 import type { GeminiHost } from "./request.ts";
 import { audioOf, wantsWav } from "./sound.ts";
-import { toFinishReason, toUsage } from "./usage.ts";
+import { failedEnd, isFailedEnd, toFinishReason, toUsage } from "./usage.ts";
 import { type Candidate, GenerateContentResponse, type Part } from "./wire.ts";
 
 /** Fields of every response and chunk. */
@@ -24,6 +24,17 @@ export function sharedMembers(
     created: toSeconds(createTime) ?? created,
     model,
   };
+}
+
+/**
+ * What ids of calls begin with, where the model gives none: another one in each response, because results are matched by id
+ * across a conversation.
+ */
+export function callIdBase(
+  { responseId }: GenerateContentResponse,
+  { answerId }: Pick<ConversionOptions, "answerId">,
+): string {
+  return responseId || answerId?.replace(/^chatcmpl-/, "") || "0";
 }
 
 /** The response to a blocked prompt: an empty choice. */
@@ -92,12 +103,12 @@ function toChoice(candidate: Candidate, position: number, options: AnswerOptions
 /**
  * The gateway's response from one of generateContent.
  *
- * @throws {UpstreamError} If it has neither candidates nor a block reason.
+ * @throws {UpstreamError} If it has neither candidates nor a block reason, or no candidate ended well.
  */
 export function fromGeminiAnswer(
   body: unknown,
   request: ChatRequest,
-  options: Pick<ConversionOptions, "strict" | "created"> & Pick<GeminiHost, "slug">,
+  options: Pick<ConversionOptions, "strict" | "created" | "answerId"> & Pick<GeminiHost, "slug">,
 ): ChatResponse {
   const { strict, slug } = options;
   const answer = v.parse(GenerateContentResponse, body);
@@ -106,8 +117,10 @@ export function fromGeminiAnswer(
   if (candidates.length === 0 && !blocked) {
     throw new UpstreamError(502, `Cannot use the response of ${slug}: it has no candidates`, { provider: slug });
   }
+  const [first] = candidates;
+  if (first && candidates.every(({ finishReason }) => isFailedEnd(finishReason))) throw failedEnd(first, slug);
   const { id, created, model } = sharedMembers(answer, request, options);
-  const ids = { id: answer.responseId || "0", strict, asWav: wantsWav(request) };
+  const ids = { id: callIdBase(answer, options), strict, asWav: wantsWav(request) };
   const feedback = !strict && answer.promptFeedback ? { promptFeedback: answer.promptFeedback } : {};
   return {
     id,

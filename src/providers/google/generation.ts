@@ -1,7 +1,9 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import type { ModelFacts } from "../../schemas/model-facts.ts";
 import type { ConversionOptions } from "../core/types.ts";
-import { traitsOf } from "./model.ts";
+import { geminiFactsOf } from "./family.ts";
+import { toResponseSchema } from "./response-schema.ts";
 import { toOpenapiSchema } from "./schema.ts";
 import { toThinkingConfig } from "./thinking.ts";
 
@@ -10,18 +12,20 @@ function given(name: string, value: unknown): Record<string, unknown> {
   return value === undefined || value === null ? {} : { [name]: value };
 }
 
-/** The response format: JSON, with or without a schema. Newer models accept JSON schemas unchanged. */
-function toResponseFormat(format: unknown, model: string): Record<string, unknown> {
+const schemaMember = "response_format.json_schema.schema";
+
+/** The response format: JSON, with or without a schema. */
+function toResponseFormat(
+  format: unknown,
+  { responseSchemas = "native" }: ModelFacts,
+  { drop }: ConversionOptions,
+): Record<string, unknown> {
   if (!isObject(format) || (format.type !== "json_object" && format.type !== "json_schema")) return {};
   const asJson = { responseMimeType: "application/json" };
   const schema = isObject(format.json_schema) ? format.json_schema.schema : undefined;
   if (format.type === "json_object" || !isObject(schema)) return asJson;
-  const { generation, family } = traitsOf(model);
-  if (family === "gemini" && (generation ?? 3) >= 2.5) {
-    const { $schema: _, ...rest } = schema;
-    return { ...asJson, responseJsonSchema: rest };
-  }
-  return { ...asJson, responseSchema: toOpenapiSchema(schema) };
+  if (responseSchemas === "native") return { ...asJson, responseJsonSchema: toResponseSchema(schema) };
+  return { ...asJson, responseSchema: toOpenapiSchema(schema, undefined, () => drop(`${schemaMember}.$ref`)) };
 }
 
 function toSpeechConfig({ speech_config: speech, audio }: ChatRequest): unknown {
@@ -43,6 +47,7 @@ function toModalities(modalities: unknown): unknown {
 /** Generation settings (https://ai.google.dev/api/generate-content#generationconfig). */
 export function toGenerationConfig(request: ChatRequest, options: ConversionOptions): Record<string, unknown> {
   const { model, stop } = request;
+  const facts = geminiFactsOf(model, options);
   return {
     ...given("maxOutputTokens", request.max_completion_tokens ?? request.max_tokens),
     ...given("temperature", request.temperature),
@@ -55,7 +60,7 @@ export function toGenerationConfig(request: ChatRequest, options: ConversionOpti
     ...given("frequencyPenalty", request.frequency_penalty),
     ...given("responseLogprobs", request.logprobs),
     ...given("logprobs", request.top_logprobs),
-    ...toResponseFormat(request.response_format, model),
+    ...toResponseFormat(request.response_format, facts, options),
     ...given("responseModalities", toModalities(request.modalities)),
     ...given("speechConfig", toSpeechConfig(request)),
     ...given("imageConfig", toImageConfig(request)),

@@ -1,11 +1,11 @@
-import { InvalidRequestError } from "../../errors.ts";
-import { isObject, nonEmptyString, parseJson } from "../../lib/json.ts";
+import { isObject, nonEmptyString } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { isReasoningPart, withoutPlaces } from "../../schemas/content-blocks.ts";
 import { isDetailSignature } from "../../schemas/reasoning-details.ts";
+import { readCallArguments } from "../core/fit-messages.ts";
 import type { ConversionOptions } from "../core/types.ts";
+import { geminiFactsOf } from "./family.ts";
 import { type MediaPart, toMediaPart } from "./media.ts";
-import { traitsOf } from "./model.ts";
 
 /** One part of a turn (https://ai.google.dev/api/caching#Part). */
 type RequestPart =
@@ -38,8 +38,23 @@ export const noSignature = "skip_thought_signature_validator";
 /** Function name to use for a result whose call is not part of the conversation. */
 const unknownFunction = "unknown_function";
 
-/** Tool calls of a conversation by id. */
-type Calls = ReadonlyMap<string, { name: string; order: number }>;
+/** Tool calls of a conversation by id, up to the message that is read. */
+class Calls {
+  readonly #known = new Map<string, { name: string; order: number }>();
+  #count = 0;
+
+  /** Notes the calls of a message. An id that repeats counts for its last call. */
+  note({ tool_calls: made }: Message): void {
+    for (const call of Array.isArray(made) ? made : []) {
+      if (!isObject(call) || !isObject(call.function)) continue;
+      this.#known.set(String(call.id), { name: String(call.function.name), order: this.#count++ });
+    }
+  }
+
+  find(id: unknown): { name: string; order: number } | undefined {
+    return this.#known.get(String(id));
+  }
+}
 
 /** The signature of a part, as a field to add to its counterpart. */
 function signedBy({ thought_signature: signature }: Record<string, unknown>): { thoughtSignature?: string } {
@@ -93,28 +108,18 @@ function signatureOf(call: Record<string, unknown>): string | undefined {
   return isDetailSignature(found) ? undefined : nonEmptyString(found);
 }
 
-function argumentsOf(given: unknown): object {
-  if (given === undefined || given === null || given === "") return {};
-  const value = typeof given === "string" ? parseJson(given) : given;
-  if (isObject(value)) return value;
-  throw new InvalidRequestError("Cannot send the arguments of a tool call: they are not a JSON object", {
-    param: "messages",
-    code: "invalid_tool_arguments",
-  });
-}
-
-function fromCalls(calls: unknown, { drop }: ConversionOptions): Extract<RequestPart, { functionCall: object }>[] {
+function fromCalls(calls: unknown, options: ConversionOptions): Extract<RequestPart, { functionCall: object }>[] {
   if (!Array.isArray(calls)) return [];
   return calls.filter(isObject).flatMap((call) => {
     if (!isObject(call.function)) {
-      drop("messages.tool_calls");
+      options.drop("messages.tool_calls");
       return [];
     }
     const { name, arguments: given } = call.function;
     const signature = signatureOf(call);
     return [
       {
-        functionCall: { name: String(name), args: argumentsOf(given) },
+        functionCall: { name: String(name), args: readCallArguments(given, options) },
         ...(signature !== undefined && { thoughtSignature: signature }),
       },
     ];
@@ -130,78 +135,94 @@ function fromAssistant(message: Message, needsSignatures: boolean, options: Conv
   return [...fromContent(Array.isArray(blocks) ? withoutPlaces(blocks) : content, options), ...calls];
 }
 
-/** Tool results in the order of their calls: models use the order to distinguish calls of one function. */
-function fromResults(results: readonly Message[], calls: Calls, options: ConversionOptions): RequestPart[] {
-  const found = results.map((message) => {
-    const call = calls.get(String(message.tool_call_id));
-    const name = typeof message.name === "string" ? message.name : call?.name;
-    const parts = fromContent(message.content, options);
-    const output = parts.map((part) => ("text" in part ? part.text : "")).join("");
-    const response = { functionResponse: { name: name ?? unknownFunction, response: { output } } };
-    return {
+/** A tool result, and the place of its call. */
+interface Result {
+  order: number;
+  part: RequestPart;
+}
+
+/** Tool results, and the media they show: a turn of results takes nothing else. */
+function fromResult(
+  message: Message,
+  calls: Calls,
+  options: ConversionOptions,
+): { result: Result; media: RequestPart[] } {
+  const call = calls.find(message.tool_call_id);
+  const name = typeof message.name === "string" ? message.name : call?.name;
+  const parts = fromContent(message.content, options);
+  const output = parts.map((part) => ("text" in part ? part.text : "")).join("");
+  return {
+    result: {
       order: call?.order ?? Number.MAX_SAFE_INTEGER,
-      response,
-      media: parts.filter((part) => !("text" in part)),
-    };
-  });
-  found.sort((one, other) => one.order - other.order);
-  return [...found.map(({ response }) => response), ...found.flatMap(({ media }) => media)];
-}
-
-function readCalls(messages: readonly Message[]): Calls {
-  const calls = new Map<string, { name: string; order: number }>();
-  for (const { tool_calls: made } of messages) {
-    for (const call of Array.isArray(made) ? made : []) {
-      if (!isObject(call) || !isObject(call.function)) continue;
-      calls.set(String(call.id), { name: String(call.function.name), order: calls.size });
-    }
-  }
-  return calls;
-}
-
-function push(contents: Content[], role: Content["role"], parts: RequestPart[]): void {
-  const last = contents.at(-1);
-  if (parts.length === 0) return;
-  if (last?.role === role) last.parts.push(...parts);
-  else contents.push({ role, parts });
+      part: { functionResponse: { name: name ?? unknownFunction, response: { output } } },
+    },
+    media: parts.filter((part) => !("text" in part)),
+  };
 }
 
 const isSystem = ({ role }: Message): boolean => role === "system" || role === "developer";
 const isResult = ({ role }: Message): boolean => role === "tool" || role === "function";
 
+/** The turns of a conversation: one of each role, and results of calls in a separate turn right after the calls. */
+class Turns {
+  readonly contents: Content[] = [];
+  /** Results of the last calls, in the order of their calls: models use the order to distinguish calls of one function. */
+  #results: Result[] = [];
+  /** The turn that holds them. */
+  #ofResults: Content | undefined;
+
+  add(role: Content["role"], parts: RequestPart[]): void {
+    if (parts.length === 0) return;
+    const last = this.contents.at(-1);
+    if (last?.role === role && last !== this.#ofResults) last.parts.push(...parts);
+    else this.contents.push({ role, parts });
+    if (role === "model") this.#ofResults = undefined;
+  }
+
+  addResult(result: Result): void {
+    if (!this.#ofResults) {
+      this.#results = [];
+      this.#ofResults = { role: "user", parts: [] };
+      const calls = this.contents.findLastIndex(({ role }) => role === "model");
+      this.contents.splice(calls < 0 ? this.contents.length : calls + 1, 0, this.#ofResults);
+    }
+    const place = this.#results.findLastIndex(({ order }) => order <= result.order) + 1;
+    this.#results.splice(place, 0, result);
+    this.#ofResults.parts.splice(place, 0, result.part);
+  }
+}
+
 function toContents(messages: readonly Message[], needsSignatures: boolean, options: ConversionOptions): Content[] {
-  const calls = readCalls(messages);
-  const contents: Content[] = [];
-  for (let index = 0; index < messages.length; index++) {
-    const message = messages[index];
-    if (!message) break;
+  const calls = new Calls();
+  const turns = new Turns();
+  for (const message of messages) {
     if (isResult(message)) {
-      const start = index;
-      while (messages[index + 1] && isResult(messages[index + 1] as Message)) index++; // present, as checked above
-      push(contents, "user", fromResults(messages.slice(start, index + 1), calls, options));
+      const { result, media } = fromResult(message, calls, options);
+      turns.addResult(result);
+      turns.add("user", media);
     } else if (message.role === "assistant") {
-      push(contents, "model", fromAssistant(message, needsSignatures, options));
+      calls.note(message);
+      turns.add("model", fromAssistant(message, needsSignatures, options));
     } else {
-      push(contents, "user", fromContent(message.content, options));
+      turns.add("user", fromContent(message.content, options));
     }
   }
-  return contents;
+  return turns.contents;
 }
 
 /**
- * Turns of a conversation. Consecutive turns of one role are merged, and the first turn is the user's.
+ * Turns of a conversation, the first of them the user's. Instructions at the beginning stand apart; later ones stay at their
+ * place as text of the user, so that a request begins as the one before it did.
  *
  * @throws {InvalidRequestError} If a part cannot be sent.
  */
 export function toConversation({ model, messages }: ChatRequest, options: ConversionOptions): Conversation {
-  const { hasSystemInstruction, generation } = traitsOf(model);
-  const system = messages.filter(isSystem).flatMap(({ content }) => fromContent(content, options));
-  const contents = toContents(
-    messages.filter((message) => !isSystem(message)),
-    (generation ?? 0) >= 3,
-    options,
-  );
-  if (system.length > 0 && (!hasSystemInstruction || contents.length === 0)) {
+  const { takesInstructions = true, needsCallSignatures = false } = geminiFactsOf(model, options);
+  const begin = messages.findIndex((message) => !isSystem(message));
+  const instructions = begin < 0 ? messages : messages.slice(0, begin);
+  const system = instructions.flatMap(({ content }) => fromContent(content, options));
+  const contents = toContents(begin < 0 ? [] : messages.slice(begin), needsCallSignatures, options);
+  if (system.length > 0 && (!takesInstructions || contents.length === 0)) {
     const [first] = contents;
     if (first?.role === "user") first.parts.unshift(...system);
     else contents.unshift({ role: "user", parts: system });

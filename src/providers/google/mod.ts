@@ -8,6 +8,7 @@ import { modelOf } from "../shared/images.ts";
 import { fromGeminiAnswer } from "./answer.ts";
 import { toGeminiCount } from "./count.ts";
 import { fromEmbedAnswer, toEmbedRequest } from "./embed.ts";
+import { geminiFacts } from "./facts.ts";
 import { fromGoogleImages, isImagen, toGoogleImages } from "./images.ts";
 import { geminiNaming, modelName, modelPath } from "./model.ts";
 import { generateAction, nativeOperations } from "./native.ts";
@@ -82,6 +83,7 @@ export const google = defineProvider({
     return passBelow(asked, isUpload ? "" : "/v1beta");
   },
   models: geminiNaming,
+  facts: geminiFacts,
   authenticate: keyHeader("x-goog-api-key"),
   operations: { chat, embed, models, countChat, ...nativeOperations, generateImage, speak },
 });

@@ -2,8 +2,9 @@ import { isObject } from "../../lib/json.ts";
 import { isMarked, readMarkedSignature } from "../../lib/signature-mark.ts";
 import type { BatchEmbedContentsRequest, CountContentsRequest, GenerateContentRequest } from "../../schemas/gemini.ts";
 import type { ConversionOptions, OperationAdapters } from "../core/types.ts";
+import { geminiFactsOf } from "./family.ts";
 import { noSignature } from "./messages.ts";
-import { modelName, modelPath, traitsOf } from "./model.ts";
+import { modelName, modelPath } from "./model.ts";
 
 type Members = Record<string, unknown>;
 
@@ -32,7 +33,7 @@ function toOwnPart(part: Members, needsSignatures: boolean, { drop }: Conversion
 function toOwnContents(contents: unknown, model: string, options: ConversionOptions): unknown {
   const turns = listOf(contents);
   if (!turns.some(isForeign)) return contents;
-  const needsSignatures = (traitsOf(model).generation ?? 0) >= 3;
+  const { needsCallSignatures: needsSignatures = false } = geminiFactsOf(model, options);
   return turns.flatMap((turn) => {
     if (!isForeign(turn)) return [turn];
     const parts = listOf(turn.parts).flatMap((part) => toOwnPart(part, needsSignatures, options));

@@ -5,6 +5,8 @@ interface ToolCall {
   id: string;
   type: "function";
   function: { name: string; arguments: string; thought_signature?: string };
+  /** Where clients of Google's OpenAI-compatible endpoint expect the signature. */
+  extra_content?: { google: { thought_signature: string } };
 }
 
 /** A content block of a response: text, reasoning, media or code. */
@@ -15,7 +17,11 @@ interface Block {
   delta: Record<string, unknown>;
 }
 
-/** A part's function call; without an upstream id its id is derived from the response's. */
+/**
+ * A part's function call; without an upstream id its id is derived from the response's. The signature is part of strict
+ * responses too, because the model demands it back
+ * (https://ai.google.dev/gemini-api/docs/thought-signatures#openai).
+ */
 export function toToolCall(
   { functionCall, thoughtSignature }: Part,
   id: string,
@@ -24,7 +30,12 @@ export function toToolCall(
   if (!functionCall) return undefined;
   const made = { name: functionCall.name, arguments: JSON.stringify(functionCall.args ?? {}) };
   const signed = !strict && thoughtSignature ? { thought_signature: thoughtSignature } : {};
-  return { id: functionCall.id || id, type: "function", function: { ...made, ...signed } };
+  return {
+    id: functionCall.id || id,
+    type: "function",
+    function: { ...made, ...signed },
+    ...(thoughtSignature && { extra_content: { google: { thought_signature: thoughtSignature } } }),
+  };
 }
 
 /** A part that is not a function call as a block; undefined for empty parts. */

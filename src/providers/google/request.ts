@@ -71,7 +71,7 @@ export function toGeminiRequest(request: ChatRequest, options: ConversionOptions
     ...unknown,
     ...system,
     contents,
-    ...toToolMembers(request),
+    ...toToolMembers(request, options),
     ...(Array.isArray(request.safety_settings) && { safetySettings: request.safety_settings }),
     ...(Object.keys(generationConfig).length > 0 && { generationConfig }),
   };

@@ -30,6 +30,10 @@ const formats: Readonly<Record<string, readonly string[]>> = {
 const maxSchemas = 10_000;
 const maxSchemasInAll = 200_000;
 const maxDepth = 60;
+/** Schemas of one that is cut off at a depth of references, since it is larger than that when they are expanded. */
+const maxSchemasCut = 1_000;
+/** Depths of references that are tried, until what they expand to is small enough. */
+const depths = [maxDepth, 4, 3, 2, 1, 0];
 /** Most characters that are copied, of all schemas of a request. */
 const maxCharacters = 4 * 2 ** 20;
 
@@ -41,9 +45,16 @@ interface Walk {
   /** Shared by all schemas of a request. */
   budget: Budget;
   /** References that are being expanded. */
-  following: readonly string[];
+  following: ReadonlySet<string>;
+  /** Most references that are expanded within each other. */
+  deepest: number;
   depth: number;
+  /** Whether a reference was cut off. */
+  cut: { off: boolean };
 }
+
+/** A schema exceeds what it may be once its references are expanded. */
+class TooLarge extends Error {}
 
 /** What converting all schemas of a request may take. */
 export function createSchemaBudget(): Budget {
@@ -73,45 +84,105 @@ function follow(root: Schema, reference: string): unknown {
   return found;
 }
 
-function withReference(schema: Schema, reference: string, walk: Walk): Schema {
-  const { $ref: _, ...rest } = schema;
-  walk.budget.bytes(reference.length);
-  // a recursive schema cannot be expanded
-  if (walk.following.includes(reference)) return convert({ type: "object", ...rest }, walk);
-  const target = follow(walk.root, reference);
-  if (!isObject(target)) refuse(`${reference.slice(0, 200)} points to nothing`);
-  return convert({ ...target, ...rest }, { ...walk, following: [...walk.following, reference] });
+/** The type of a schema alone: what is left where its references are not expanded. */
+function outlineOf(schema: unknown): Schema {
+  if (!isObject(schema)) return {};
+  const { type, description, enum: values, const: value, properties, allOf } = schema;
+  const isObjects = isObject(properties) || Array.isArray(allOf);
+  return {
+    ...(type === undefined && isObjects ? { type: "object" } : { type }),
+    ...(description !== undefined && { description }),
+    ...(values !== undefined && { enum: values }),
+    ...(value !== undefined && { const: value }),
+  };
 }
 
-/** Merges the schemas of `allOf` into the rest of the schema. */
-function mergeAll(members: readonly unknown[], rest: Schema, { root, budget }: Walk): Schema {
-  const merged: Schema = { ...rest };
-  const properties = new Map<string, unknown>();
-  const required: unknown[] = [];
-  const take = (schema: Schema) => {
-    const added = Object.entries(isObject(schema.properties) ? schema.properties : {});
-    const names: readonly unknown[] = Array.isArray(schema.required) ? schema.required : [];
-    budget.bytes(Object.keys(schema).length + added.length + names.length);
-    for (const [name, property] of added) properties.set(name, property);
-    for (const name of names) required.push(name);
-  };
-  take(rest);
-  for (const member of members) {
-    const reference = isObject(member) && typeof member.$ref === "string" ? member.$ref : "";
-    budget.bytes(1 + reference.length);
-    const target = reference === "" ? member : follow(root, reference);
-    if (!isObject(target)) continue;
-    take(target);
-    Object.assign(merged, target);
+/** What a reference points to, with the references that lead there; its outline where it cannot be expanded further. */
+function expand(reference: string, walk: Walk): { target: Schema; following: ReadonlySet<string> } {
+  walk.budget.bytes(reference.length + walk.following.size);
+  const target = follow(walk.root, reference);
+  if (!isObject(target)) refuse(`${reference.slice(0, 200)} points to nothing`);
+  if (walk.following.has(reference) || walk.following.size >= walk.deepest) {
+    walk.cut.off = true;
+    return { target: outlineOf(target), following: walk.following };
   }
-  if (properties.size > 0) merged.properties = Object.fromEntries(properties);
-  if (required.length > 0) merged.required = required;
-  return merged;
+  return { target, following: new Set([...walk.following, reference]) };
+}
+
+function withReference(schema: Schema, reference: string, walk: Walk): Schema {
+  const { $ref: _, ...rest } = schema;
+  const { target, following } = expand(reference, walk);
+  return convert({ ...target, ...rest }, { ...walk, following });
+}
+
+/** Merges the schemas of `allOf`, and of those in its members, into the rest of the schema. */
+class Merger {
+  readonly #merged: Schema = {};
+  readonly #properties = new Map<string, unknown>();
+  readonly #required: unknown[] = [];
+  #walk: Walk;
+
+  constructor(walk: Walk) {
+    this.#walk = walk;
+  }
+
+  add(schema: Schema, depth: number): void {
+    if (depth > maxDepth) throw new TooLarge();
+    const { allOf: members, $ref: reference, ...own } = schema;
+    for (const member of Array.isArray(members) ? members : []) {
+      this.#walk.budget.bytes(1);
+      if (isObject(member)) this.add(member, depth + 1);
+    }
+    if (typeof reference === "string") {
+      const { target, following } = expand(reference, this.#walk);
+      this.#walk = { ...this.#walk, following };
+      this.add(target, depth + 1);
+    }
+    this.#take(own);
+  }
+
+  #take({ properties, required, ...rest }: Schema): void {
+    const added = Object.entries(isObject(properties) ? properties : {});
+    const names: readonly unknown[] = Array.isArray(required) ? required : [];
+    this.#walk.budget.bytes(Object.keys(rest).length + added.length + names.length);
+    for (const [name, property] of added) this.#properties.set(name, property);
+    for (const name of names) this.#required.push(name);
+    Object.assign(this.#merged, rest);
+  }
+
+  /** The merged schema, converted. */
+  convert(): Schema {
+    const { type: _, ...untyped } = this.#merged;
+    const merged = this.#merged.type === undefined ? untyped : this.#merged;
+    return convert(
+      {
+        ...merged,
+        ...(this.#properties.size > 0 && { properties: Object.fromEntries(this.#properties) }),
+        ...(this.#required.length > 0 && { required: this.#required }),
+      },
+      this.#walk,
+    );
+  }
 }
 
 function isNull(schema: unknown): boolean {
   return isObject(schema) && (schema.type === "null" || schema.const === null);
 }
+
+/** An alternative with what the schema around it says of each: `anyOf` must be the only keyword there. */
+function asAlternative(one: unknown, { type, description }: Schema, walk: Walk): Schema {
+  if (!isObject(one)) return {};
+  const reference = typeof one.$ref === "string" ? follow(walk.root, one.$ref) : undefined;
+  const isDescribed = one.description !== undefined || (isObject(reference) && reference.description !== undefined);
+  const isTyped = one.type !== undefined || one.$ref !== undefined || one.const !== undefined || one.enum !== undefined;
+  return {
+    ...one,
+    ...(!isDescribed && description !== undefined && { description }),
+    ...(!isTyped && type !== undefined && !combinators.some((name) => one[name] !== undefined) && { type }),
+  };
+}
+
+const combinators = ["anyOf", "oneOf", "allOf"] as const;
 
 /** Alternatives: `null` becomes `nullable`, and a single alternative replaces the list. */
 function withAlternatives(schema: Schema, alternatives: readonly unknown[], walk: Walk): Schema {
@@ -126,7 +197,8 @@ function withAlternatives(schema: Schema, alternatives: readonly unknown[], walk
   if (isObject(rest.properties) || rest.items !== undefined || others.length === 0) {
     return convert({ ...rest, ...(nullable && { nullable }) }, walk);
   }
-  const anyOf = others.map((one) => convert(one, walk));
+  const converted = others.map((one) => convert(asAlternative(one, rest, walk), walk));
+  const anyOf = converted.flatMap((one) => (Array.isArray(one.anyOf) ? one.anyOf.filter(isObject) : [one]));
   if (nullable && anyOf[0]) anyOf[0] = { ...anyOf[0], nullable };
   return { anyOf };
 }
@@ -142,17 +214,18 @@ function withTypes(schema: Schema, types: readonly unknown[], walk: Walk): Schem
   return withAlternatives(rest, members, walk);
 }
 
-/** Enum values: Gemini only accepts strings; other values are listed in the description. */
+/** Enum values: Gemini only accepts strings that are not empty; other values are listed in the description. */
 function chooseFrom(values: readonly unknown[], schema: Schema): Schema {
   const others = values.filter((value) => value !== null);
   const nullable = others.length < values.length && { nullable: true };
-  if (others.length > 0 && others.every((value) => typeof value === "string")) {
+  if (others.length === 0) return { type: typeOf(schema) ?? "string", ...nullable };
+  if (others.every((value) => typeof value === "string" && value !== "")) {
     return { type: "string", enum: others, ...nullable };
   }
   const said = typeof schema.description === "string" ? `${schema.description} ` : "";
   const description = `${said}(one of ${JSON.stringify(others)})`;
-  const type = schema.type ?? (typeof others[0] === "object" ? "object" : typeof others[0]);
-  return { type, description, ...nullable };
+  const type = typeOf(schema) ?? (Array.isArray(others[0]) ? "array" : typeof others[0]);
+  return { type, description, ...(type === "array" && { items: { type: "string" } }), ...nullable };
 }
 
 function itemsOf({ items, prefixItems }: Schema, walk: Walk): Schema {
@@ -179,14 +252,33 @@ function membersOf({ properties, required }: Schema, walk: Walk): Schema {
   return { properties: converted, ...(names.length > 0 && { required: names }) };
 }
 
+const types = ["string", "number", "integer", "boolean", "array", "object", "null"];
+/** Types of a value of any type. */
+const anyType = ["string", "number", "boolean", "object", "array"];
+
 function typeOf(schema: Schema): string | undefined {
-  if (typeof schema.type === "string") return schema.type;
+  if (typeof schema.type === "string" && types.includes(schema.type.toLowerCase())) return schema.type;
   if (isObject(schema.properties)) return "object";
   return schema.items !== undefined || schema.prefixItems !== undefined ? "array" : undefined;
 }
 
+/** A value of any type: each schema must have one, and beside `anyOf` nothing may stand. */
+function withAnyType({ description, nullable }: Schema, { budget }: Walk): Schema {
+  const said = description === undefined ? {} : { description };
+  budget.bytes(anyType.length * (1 + sizeOf(description)));
+  const anyOf: Schema[] = anyType.map((type) => ({
+    type,
+    ...said,
+    ...(type === "array" && { items: { type: "string" } }),
+  }));
+  if (nullable === true) anyOf[0] = { ...anyOf[0], nullable };
+  return { anyOf };
+}
+
 function convertPlain(schema: Schema, walk: Walk): Schema {
   const type = typeOf(schema);
+  const values = schema.const === undefined ? schema.enum : [schema.const];
+  if (type === undefined && !Array.isArray(values)) return withAnyType(schema, walk);
   const made: Schema = type === undefined ? {} : { type };
   for (const keyword of plainKeywords) {
     if (schema[keyword] === undefined) continue;
@@ -199,25 +291,25 @@ function convertPlain(schema: Schema, walk: Walk): Schema {
   const kind = type?.toLowerCase();
   if (kind === "object") Object.assign(made, membersOf(schema, walk));
   if (kind === "array") made.items = itemsOf(schema, walk);
-  const values = schema.const === undefined ? schema.enum : [schema.const];
-  if (!Array.isArray(values)) return made;
+  if (!Array.isArray(values) || values.length === 0) return type === undefined ? { ...made, type: "string" } : made;
   walk.budget.bytes(sizeOf(values));
   return { ...made, ...chooseFrom(values, schema) };
 }
 
 function convert(value: unknown, walk: Walk): Schema {
-  if (!isObject(value)) return {};
+  const schema = isObject(value) ? value : {};
   walk.budget.value();
-  walk.budget.bytes(Object.keys(value).length);
-  if (walk.left.schemas-- <= 0 || walk.depth > maxDepth) refuse("it is too large once its references are expanded");
-  return convertOne(value, { ...walk, depth: walk.depth + 1 });
+  walk.budget.bytes(Object.keys(schema).length);
+  if (walk.left.schemas-- <= 0 || walk.depth > maxDepth) throw new TooLarge();
+  return convertOne(schema, { ...walk, depth: walk.depth + 1 });
 }
 
 function convertOne(value: Schema, walk: Walk): Schema {
   if (typeof value.$ref === "string") return withReference(value, value.$ref, walk);
   if (Array.isArray(value.allOf)) {
-    const { allOf, ...rest } = value;
-    return convert(mergeAll(allOf, rest, walk), walk);
+    const merger = new Merger(walk);
+    merger.add(value, 0);
+    return merger.convert();
   }
   const alternatives = value.anyOf ?? value.oneOf;
   if (Array.isArray(alternatives)) return withAlternatives(value, alternatives, walk);
@@ -227,12 +319,26 @@ function convertOne(value: Schema, walk: Walk): Schema {
 
 /**
  * A JSON schema in Gemini's subset of OpenAPI (https://ai.google.dev/api/caching#Schema): references expanded, null as
- * `nullable`, unknown keywords removed. The argument is not changed.
+ * `nullable`, a type in each schema, unknown keywords removed. References that recur, or expand to too much, are cut off at a
+ * depth. The argument is not changed.
  *
  * @param budget Shared by all schemas of a request.
- * @throws {InvalidRequestError} If a reference points to nothing, or the expanded schema is too large.
+ * @param onCut Called once if something was cut off.
+ * @throws {InvalidRequestError} If a reference points to nothing, or the schema is too large without its references.
  * @throws {ExcessError} If all schemas together are too large.
  */
-export function toOpenapiSchema(schema: Schema, budget = createSchemaBudget()): Schema {
-  return convert(schema, { root: schema, left: { schemas: maxSchemas }, budget, following: [], depth: 0 });
+export function toOpenapiSchema(schema: Schema, budget = createSchemaBudget(), onCut: () => void = () => {}): Schema {
+  for (const deepest of depths) {
+    const isWhole = deepest === maxDepth || deepest === 0;
+    const left = { schemas: isWhole ? maxSchemas : maxSchemasCut };
+    const cut = { off: false };
+    try {
+      const made = convert(schema, { root: schema, left, budget, following: new Set(), deepest, depth: 0, cut });
+      if (cut.off) onCut();
+      return made;
+    } catch (error) {
+      if (!(error instanceof TooLarge)) throw error;
+    }
+  }
+  return refuse("it is too large");
 }

@@ -4,11 +4,11 @@ import type { ChatRequest } from "../../schemas/chat.ts";
 import { Grounding } from "../../schemas/grounding.ts";
 import { failureOfError } from "../core/failures.ts";
 import type { ConversionOptions, StreamMapper } from "../core/types.ts";
-import { sharedMembers } from "./answer.ts";
+import { callIdBase, sharedMembers } from "./answer.ts";
 import { extrasOf, imagesOf, textOf, toBlock, toLogprobs, toToolCall } from "./parts.ts";
 import type { GeminiHost } from "./request.ts";
 import { audioOf } from "./sound.ts";
-import { toFinishReason, toUsage } from "./usage.ts";
+import { failedEnd, isFailedEnd, toFinishReason, toUsage } from "./usage.ts";
 import { type Candidate, GenerateContentResponse, type Part, type UsageMetadata } from "./wire.ts";
 
 /** State of one choice of a stream. */
@@ -81,7 +81,7 @@ function toDelta(parts: readonly Part[], progress: Progress, { id, strict }: { i
  */
 export function createGeminiMapper(
   request: ChatRequest,
-  options: Pick<ConversionOptions, "strict" | "created">,
+  options: Pick<ConversionOptions, "strict" | "created" | "answerId">,
   { slug }: Pick<GeminiHost, "slug">,
 ): StreamMapper {
   const { strict } = options;
@@ -90,11 +90,13 @@ export function createGeminiMapper(
   let answerId = "0";
   let usage: UsageMetadata | undefined;
   let isBlocked = false;
+  const hasOthers = typeof request.n === "number" && request.n > 1;
   const grounding = new Grounding();
 
   const toChoice = (candidate: Candidate, position: number): object[] => {
     const index = candidate.index ?? position;
     const progress = streams.get(index);
+    if (isFailedEnd(candidate.finishReason) && !hasOthers) throw failedEnd(candidate, slug);
     const parts = candidate.content?.parts ?? [];
     const delta = toDelta(parts, progress, { id: `call_${answerId}_${index}`, strict });
     const ends = Boolean(candidate.finishReason) && !progress.finished;
@@ -125,7 +127,7 @@ export function createGeminiMapper(
       const slice = v.parse(GenerateContentResponse, body);
       if (!shared) {
         shared = sharedMembers(slice, request, options);
-        answerId = slice.responseId || "0";
+        answerId = callIdBase(slice, options);
       }
       grounding.add(slice);
       const { usageMetadata: counts, candidates, promptFeedback } = slice;

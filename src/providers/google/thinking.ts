@@ -1,71 +1,75 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import type { EffortLevel, ModelFacts } from "../../schemas/model-facts.ts";
+import { isEffort, nearestEffort } from "../core/model-facts.ts";
 import type { ConversionOptions } from "../core/types.ts";
-import { type ModelTraits, traitsOf } from "./model.ts";
+import { geminiFactsOf } from "./family.ts";
 
 /** Thinking budget of a 2.5 model in tokens, by effort level. */
-const budgets = { none: 0, minimal: 1024, low: 1024, medium: 8192, high: 24_576, xhigh: 24_576, max: 24_576 } as const;
-/** Thinking level of a generation 3 model, by effort level. */
-const levels = {
-  none: "MINIMAL",
-  minimal: "MINIMAL",
-  low: "LOW",
-  medium: "MEDIUM",
-  high: "HIGH",
-  xhigh: "HIGH",
-  max: "HIGH",
-} as const;
-type Effort = keyof typeof budgets;
+const budgets: Readonly<Record<EffortLevel, number>> = {
+  none: 0,
+  minimal: 1024,
+  low: 1024,
+  medium: 8192,
+  high: 24_576,
+  xhigh: 24_576,
+  max: 24_576,
+};
+/** Levels of models that the table does not name. */
+const usualLevels: readonly EffortLevel[] = ["low", "medium", "high"];
 
-/** 2.5 models for image or audio output do not think. */
-const mediaModel = /-(?:image|tts)(?:-|$)/;
-
-/** Smallest thinking budget of the larger 2.5 models: their thinking cannot be turned off. */
-const leastProBudget = 128;
-
-function isEffort(value: unknown): value is Effort {
-  return typeof value === "string" && Object.hasOwn(budgets, value);
+/** The level nearest to an effort; the lowest for no thinking, since these models cannot stop. */
+function levelOf(effort: EffortLevel, { efforts }: ModelFacts): string {
+  const named = (efforts ?? usualLevels).filter((level) => level !== "none");
+  const levels = named.length > 0 ? named : usualLevels;
+  const level = effort === "none" ? levels[0] : nearestEffort(effort, levels);
+  return (level ?? "low").toUpperCase();
 }
 
-function levelOf(effort: Effort, { isPro, generation }: ModelTraits): string {
-  const level = levels[effort];
-  if (!isPro) return level;
-  if (level === "MINIMAL") return "LOW";
-  // the first model of the generation has two levels
-  return level === "MEDIUM" && generation === 3 ? "HIGH" : level;
+/** The budget within what the model takes. */
+function withinLimits(budget: number, { thinkingBudget }: ModelFacts): number {
+  const [least, most] = thinkingBudget ?? [0, Number.MAX_SAFE_INTEGER];
+  return Math.min(Math.max(budget, least), most);
 }
 
-function fromEffort(effort: Effort, traits: ModelTraits): Record<string, unknown> {
+function fromEffort(effort: EffortLevel, facts: ModelFacts): Record<string, unknown> {
   const includeThoughts = effort !== "none";
-  if ((traits.generation ?? 0) >= 3) return { includeThoughts, thinkingLevel: levelOf(effort, traits) };
-  const budget = budgets[effort];
-  return { includeThoughts, thinkingBudget: budget === 0 && traits.isPro ? leastProBudget : budget };
+  if (facts.thinking !== "budget") return { includeThoughts, thinkingLevel: levelOf(effort, facts) };
+  const isOff = effort === "none" && facts.canStopThinking !== false;
+  return { includeThoughts, thinkingBudget: isOff ? 0 : withinLimits(budgets[effort], facts) };
 }
 
-function fromThinking(thinking: Record<string, unknown>, effort: Effort | undefined, traits: ModelTraits): unknown {
-  const { type, budget_tokens: budget } = thinking;
-  if (type === "disabled" || budget === 0) return fromEffort("none", traits);
-  if (typeof budget === "number") return { includeThoughts: true, thinkingBudget: budget };
-  return effort === undefined ? { includeThoughts: true } : fromEffort(effort, traits);
+/** The effort that a budget in tokens amounts to. */
+function effortOf(budget: number): EffortLevel {
+  if (budget < 4_096) return "low";
+  return budget < 16_384 ? "medium" : "high";
+}
+
+/** A budget in tokens; below zero the model chooses it. */
+function fromBudget(budget: number, facts: ModelFacts, { drop }: ConversionOptions): Record<string, unknown> {
+  if (budget < 0) return { includeThoughts: true };
+  if (facts.thinking !== "budget") return fromEffort(effortOf(budget), facts);
+  const taken = withinLimits(budget, facts);
+  if (taken !== budget) drop("thinking.budget_tokens");
+  return { includeThoughts: true, thinkingBudget: taken };
 }
 
 /**
  * Thinking settings: `thinking` takes precedence over `reasoning_effort`, and a budget over a level; never both
  * (https://ai.google.dev/gemini-api/docs/thinking). Undefined when nothing is requested, or the model does not think.
  */
-export function toThinkingConfig(request: ChatRequest, { drop }: ConversionOptions): unknown {
+export function toThinkingConfig(request: ChatRequest, options: ConversionOptions): unknown {
   const { reasoning_effort: effort, thinking } = request;
   const asked = isObject(thinking) ? thinking : undefined;
   if (!asked && (effort === undefined || effort === null)) return undefined;
-  const traits = traitsOf(request.model);
-  const generation = traits.generation ?? 3;
-  const thinks =
-    traits.family === "gemini" && (generation >= 3 || (generation >= 2.5 && !mediaModel.test(request.model)));
-  if (!thinks || (!asked && !isEffort(effort))) {
-    drop(asked ? "thinking" : "reasoning_effort");
+  const facts = geminiFactsOf(request.model, options);
+  const known = isEffort(effort) ? effort : undefined;
+  if (facts.thinking === "none" || (!asked && !known)) {
+    options.drop(asked ? "thinking" : "reasoning_effort");
     return undefined;
   }
-  const known = isEffort(effort) ? effort : undefined;
-  if (asked) return fromThinking(asked, known, traits);
-  return known && fromEffort(known, traits);
+  const { type, budget_tokens: budget } = asked ?? {};
+  if (type === "disabled" || budget === 0) return fromEffort("none", facts);
+  if (typeof budget === "number") return fromBudget(budget, facts, options);
+  return known ? fromEffort(known, facts) : { includeThoughts: true };
 }

@@ -2,6 +2,7 @@ import { type Refuse, refuseWith } from "../../errors.ts";
 import type { Budget } from "../../lib/budget.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import type { ConversionOptions } from "../core/types.ts";
 import { createSchemaBudget, toOpenapiSchema } from "./schema.ts";
 
 /** Tools built into the models (https://ai.google.dev/api/caching#Tool), by their request names. */
@@ -53,12 +54,18 @@ function readBuiltIn(tool: Record<string, unknown>): { name: string; options: Re
   return { name, options };
 }
 
-function toDeclaration({ type, function: inner }: Record<string, unknown>, budget: Budget): object {
+function toDeclaration(
+  { type, function: inner }: Record<string, unknown>,
+  budget: Budget,
+  { drop }: Pick<ConversionOptions, "drop">,
+): object {
   if (type !== "function" || !isObject(inner) || typeof inner.name !== "string") {
     return refuse("Cannot send this tool: only functions and the provider's built-in tools are supported", "tools");
   }
   const { name, description, parameters } = inner;
-  const schema = isObject(parameters) ? toOpenapiSchema(parameters, budget) : undefined;
+  const schema = isObject(parameters)
+    ? toOpenapiSchema(parameters, budget, () => drop("tools.function.parameters.$ref"))
+    : undefined;
   const isEmpty = schema === undefined || (schema.properties === undefined && schema.anyOf === undefined);
   return {
     name,
@@ -93,7 +100,10 @@ function toCallingConfig(choice: unknown): object | undefined {
  *
  * @throws {InvalidRequestError} If a tool or a choice cannot be sent.
  */
-export function toToolMembers({ tools, tool_choice: choice, functions }: ChatRequest): ToolMembers {
+export function toToolMembers(
+  { tools, tool_choice: choice, functions }: ChatRequest,
+  options: Pick<ConversionOptions, "drop">,
+): ToolMembers {
   if (functions !== undefined && functions !== null) refuse("Cannot use functions: send them as tools", "functions");
   const declarations: object[] = [];
   const others: object[] = [];
@@ -105,7 +115,7 @@ export function toToolMembers({ tools, tool_choice: choice, functions }: ChatReq
       const { retrievalConfig: place, retrieval_config: alias, ...options } = known.options;
       if (known.name === "googleMaps") retrievalConfig = place ?? alias;
       others.push({ [known.name]: options });
-    } else declarations.push(toDeclaration(tool, budget));
+    } else declarations.push(toDeclaration(tool, budget, options));
   }
   const calling = toCallingConfig(choice);
   if (calling && Reflect.get(calling, "mode") === "ANY" && declarations.length === 0) {

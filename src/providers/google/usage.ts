@@ -1,5 +1,27 @@
+import { UpstreamError } from "../../errors.ts";
 import type { Usage } from "../../schemas/chat.ts";
-import type { UsageMetadata } from "./wire.ts";
+import type { Candidate, UsageMetadata } from "./wire.ts";
+
+/** Reasons that leave nothing to work with: a model's call that could not be read, or could not be made. */
+const failures: ReadonlySet<string> = new Set([
+  "MALFORMED_FUNCTION_CALL",
+  "UNEXPECTED_TOOL_CALL",
+  "TOO_MANY_TOOL_CALLS",
+  "MISSING_THOUGHT_SIGNATURE",
+  "MALFORMED_RESPONSE",
+]);
+
+/** Whether a response ended because of a faulty call. Agents would take such an end for the end of their work. */
+export const isFailedEnd = (reason: string | null | undefined): boolean => failures.has(reason ?? "");
+
+/** The failure of a response that ended so; it may be sent again. */
+export function failedEnd(candidate: Candidate, provider: string): UpstreamError {
+  const { finishReason, finishMessage } = candidate;
+  const detail = finishMessage ? ` (${finishMessage.slice(0, 500)})` : "";
+  return new UpstreamError(502, `Cannot use the response of ${provider}: it ended with ${finishReason}${detail}`, {
+    provider,
+  });
+}
 
 const finishReasons: Readonly<Record<string, string>> = {
   STOP: "stop",

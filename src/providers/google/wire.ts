@@ -33,6 +33,7 @@ const Candidate = v.looseObject({
   index: number,
   content: v.nullish(v.looseObject({ parts: v.nullish(v.array(Part)) })),
   finishReason: text,
+  finishMessage: text,
   logprobsResult: v.nullish(LogprobsResult),
 });
 export type Candidate = v.InferOutput<typeof Candidate>;

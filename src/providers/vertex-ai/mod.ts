@@ -8,6 +8,7 @@ import { modelOf } from "../shared/images.ts";
 import { createChat, tierHeaderNames } from "./chat.ts";
 import { createCountChat, createCountTokens, createMessages } from "./claude.ts";
 import { createEmbed } from "./embed.ts";
+import { vertexFacts } from "./facts.ts";
 import { createGemini } from "./gemini.ts";
 import { googleModelPath, readModel, vertexNaming } from "./publishers.ts";
 import { createRecords } from "./records.ts";
@@ -83,6 +84,7 @@ export const vertexAi = defineProvider({
     return passBelow(asked, "/v1");
   },
   models: vertexNaming,
+  facts: vertexFacts,
   authenticate: () => ({}),
   clientHeaders: tierHeaderNames,
   async authorize(request, settings, tools) {

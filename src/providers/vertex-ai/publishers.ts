@@ -34,6 +34,11 @@ const publishers: Readonly<Record<string, Publisher>> = {
   endpoints: { dialect: "openai", isDeployed: true },
 };
 
+/** Publishers whose models speak OpenAI's or Mistral's dialect. */
+export const openPublishers = Object.entries(publishers).flatMap(([name, { dialect }]) =>
+  dialect === "openai" || dialect === "mistral" ? [name] : [],
+);
+
 /** A model and its publisher. */
 export interface PublishedModel extends Publisher {
   publisher: string;
