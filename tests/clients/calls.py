@@ -6,8 +6,10 @@ Out: {"methods": [all methods of the client], "results": [{"method", "status", "
 
 import inspect
 import json
+import pathlib
 import re
 import sys
+import tempfile
 
 from portkey_ai import Portkey
 
@@ -64,7 +66,7 @@ def run(client, call, names):
     try:
         answer = method(**keywords)
     except Exception as error:
-        return {"method": call["method"], "status": getattr(error, "status_code", 0), "message": repr(error)[:300]}
+        return {"method": call["method"], "status": getattr(error, "status_code", 0), "message": repr(error)[:900]}
     for name, path in call.get("made", {}).items():
         names[name] = read_path(answer, path)
     return {"method": call["method"], "status": 200, "message": ""}
@@ -75,7 +77,12 @@ def main():
     provider = {"virtual_key": asked["provider"]} if "provider" in asked else {}
     client = Portkey(api_key=asked["key"], base_url=asked["url"], **provider)
     methods = sorted(find_methods(client, "", set()))
-    results = [run(client, call, asked["names"]) for call in asked["calls"]]
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder, "file.jsonl")
+        path.write_text("{}")
+        with path.open("rb") as file:
+            names = {**asked["names"], "file": file}
+            results = [run(client, call, names) for call in asked["calls"]]
     print(json.dumps({"methods": methods, "results": results}))
 
 

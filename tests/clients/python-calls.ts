@@ -291,30 +291,244 @@ const mcp: readonly ClientCall[] = [
 export const controlCalls: readonly ClientCall[] = [...people, ...routing, ...prompts, ...logs, ...mcp];
 
 const messages = [{ role: "user", content: "Hello" }];
+const file = "$file";
 
-/** Calls of a provider that the client makes by itself, and some of those that its copy of `openai` makes. */
+const inference = (method: string, args: object = {}): ClientCall => call(method, args, ofWorkspaces);
+const response = { response_id: "id-1" };
+const conversation = { conversation_id: "id-1" };
+const item = { ...conversation, item_id: "id-2" };
+const completion = { completion_id: "id-1" };
+const job = { fine_tuning_job_id: "id-1" };
+const checkpoint = { fine_tuned_model_checkpoint: "id-1" };
+const store = { vector_store_id: "id-1" };
+const storeFile = { ...store, file_id: "id-2" };
+const storeBatch = { ...store, batch_id: "id-2" };
+const upload = { upload_id: "id-1" };
+const evaluation = { eval_id: "id-1" };
+const evalRun = { ...evaluation, run_id: "id-2" };
+const container = { container_id: "id-1" };
+const containerFile = { ...container, file_id: "id-2" };
+const skill = { skill_id: "id-1" };
+const skillVersion = { ...skill, version: "1" };
+const video = { video_id: "id-1" };
+const realtimeCall = { call_id: "id-1" };
+const assistant = { assistant_id: "id-1" };
+const thread = { thread_id: "id-1" };
+const threadMessage = { ...thread, message_id: "id-2" };
+const run = { ...thread, run_id: "id-2" };
+
+/** Calls of a provider, most of which the client's copy of `openai` makes; an admin key makes none. */
 export const inferenceCalls: readonly ClientCall[] = [
-  call("chat.completions.create", { model: "m", messages }, ofWorkspaces),
-  call("completions.create", { model: "m", prompt: "p" }, ofWorkspaces),
-  call("embeddings.create", { model: "m", input: "text" }, ofWorkspaces),
-  call("moderations.create", { model: "m", input: "text" }, ofWorkspaces),
-  call("models.list", {}, ofWorkspaces),
-  call("files.list", {}, ofWorkspaces),
-  call("responses.create", { model: "m", input: "text" }, ofWorkspaces),
-  call("images.generate", { model: "m", prompt: "p" }, ofWorkspaces),
+  inference("chat.completions.create", { model: "m", messages }),
+  inference("chat.completions.parse", { model: "m", messages }),
+  inference("chat.completions.retrieve", completion),
+  inference("chat.completions.update", { ...completion, metadata: { a: "b" } }),
+  inference("chat.completions.list"),
+  inference("chat.completions.delete", completion),
+  inference("chat.completions.messages.list", completion),
+  inference("beta.chat.completions.parse", { model: "m", messages }),
+  inference("completions.create", { model: "m", prompt: "p" }),
+  inference("embeddings.create", { model: "m", input: "text" }),
+  inference("moderations.create", { model: "m", input: "text" }),
+  inference("images.generate", { model: "m", prompt: "p" }),
+  inference("images.edit", { model: "m", prompt: "p", image: file }),
+  inference("images.create_variation", { image: file }),
+  inference("audio.speech.create", { model: "m", input: "text", voice: "alloy" }),
+  inference("audio.transcriptions.create", { model: "m", file }),
+  inference("audio.translations.create", { model: "m", file }),
+  inference("models.list"),
+  inference("models.retrieve", { model: "m" }),
+  inference("models.delete", { model: "m" }),
+  inference("responses.create", { model: "m", input: "text" }),
+  inference("responses.parse", { model: "m", input: "text" }),
+  inference("responses.compact", { model: "m", input: "text" }),
+  inference("responses.retrieve", response),
+  inference("responses.cancel", response),
+  inference("responses.input_items.list", response),
+  inference("responses.input_tokens.count", { model: "m", input: "text" }),
+  inference("responses.delete", response),
+  inference("files.create", { file, purpose: "batch" }),
+  inference("files.list"),
+  inference("files.retrieve", { file_id: "id-1" }),
+  inference("files.content", { file_id: "id-1" }),
+  inference("files.retrieve_content", { file_id: "id-1" }),
+  inference("files.delete", { file_id: "id-1" }),
+  inference("batches.create", {
+    input_file_id: "id-1",
+    endpoint: "/v1/chat/completions",
+    completion_window: "24h",
+  }),
+  inference("batches.list"),
+  inference("batches.retrieve", { batch_id: "id-1" }),
+  inference("batches.cancel", { batch_id: "id-1" }),
+  inference("fine_tuning.jobs.create", { model: "m", training_file: "id-1" }),
+  inference("fine_tuning.jobs.list"),
+  inference("fine_tuning.jobs.retrieve", job),
+  inference("fine_tuning.jobs.cancel", job),
+  inference("fine_tuning.jobs.list_events", job),
+  inference("fine_tuning.jobs.checkpoints.list", job),
+  inference("fine_tuning.checkpoints.permissions.create", { ...checkpoint, project_ids: ["p"] }),
+  inference("fine_tuning.checkpoints.permissions.list", checkpoint),
+  inference("fine_tuning.checkpoints.permissions.retrieve", checkpoint),
+  inference("fine_tuning.checkpoints.permissions.delete", { ...checkpoint, permission_id: "id-2" }),
+  inference("fine_tuning.alpha.graders.run", { grader: { type: "string_check" }, model_sample: "s" }),
+  inference("fine_tuning.alpha.graders.validate", { grader: { type: "string_check" } }),
+  inference("vector_stores.create", { name: "v" }),
+  inference("vector_stores.list"),
+  inference("vector_stores.retrieve", store),
+  inference("vector_stores.update", { ...store, name: "w" }),
+  inference("vector_stores.delete", store),
+  inference("vector_stores.files.create", storeFile),
+  inference("vector_stores.files.list", store),
+  inference("vector_stores.files.retrieve", storeFile),
+  inference("vector_stores.files.delete", storeFile),
+  inference("vector_stores.file_batches.create", { ...store, file_ids: ["id-2"] }),
+  inference("vector_stores.file_batches.retrieve", storeBatch),
+  inference("vector_stores.file_batches.cancel", storeBatch),
+  inference("vector_stores.file_batches.list_files", storeBatch),
+  inference("uploads.create", { filename: "f", bytes: 5, mime_type: "text/plain", purpose: "batch" }),
+  inference("uploads.parts.create", { ...upload, data: file }),
+  inference("uploads.complete", { ...upload, part_ids: ["p"] }),
+  inference("uploads.cancel", upload),
+  inference("evals.create", { data_source_config: { type: "custom" }, testing_criteria: [] }),
+  inference("evals.list"),
+  inference("evals.retrieve", evaluation),
+  inference("evals.update", { ...evaluation, name: "e" }),
+  inference("evals.delete", evaluation),
+  inference("evals.runs.create", { ...evaluation, data_source: { type: "jsonl" } }),
+  inference("evals.runs.list", evaluation),
+  inference("evals.runs.retrieve", evalRun),
+  inference("evals.runs.cancel", evalRun),
+  inference("evals.runs.delete", evalRun),
+  inference("evals.runs.output_items.list", evalRun),
+  inference("evals.runs.output_items.retrieve", { ...evalRun, output_item_id: "id-3" }),
+  inference("containers.create", { name: "c" }),
+  inference("containers.list"),
+  inference("containers.retrieve", container),
+  inference("containers.delete", container),
+  inference("containers.files.create", containerFile),
+  inference("containers.files.list", container),
+  inference("containers.files.retrieve", containerFile),
+  inference("containers.files.delete", containerFile),
+  inference("containers.files.content.retrieve", containerFile),
+  inference("conversations.create"),
+  inference("conversations.retrieve", conversation),
+  inference("conversations.update", { ...conversation, metadata: { a: "b" } }),
+  inference("conversations.delete", conversation),
+  inference("conversations.items.create", { ...conversation, items: [] }),
+  inference("conversations.items.list", conversation),
+  inference("conversations.items.retrieve", item),
+  inference("conversations.items.delete", item),
+  inference("skills.create", { files: [file] }),
+  inference("skills.list"),
+  inference("skills.retrieve", skill),
+  inference("skills.update", { ...skill, default_version: "1" }),
+  inference("skills.delete", skill),
+  inference("skills.content.retrieve", skill),
+  inference("skills.versions.create", { ...skill, files: [file] }),
+  inference("skills.versions.list", skill),
+  inference("skills.versions.retrieve", skillVersion),
+  inference("skills.versions.delete", skillVersion),
+  inference("skills.versions.content.retrieve", skillVersion),
+  inference("videos.create", { model: "m", prompt: "p" }),
+  inference("videos.list"),
+  inference("videos.retrieve", video),
+  inference("videos.download_content", video),
+  inference("videos.remix", { ...video, prompt: "p" }),
+  inference("videos.edit", { prompt: "p", video: file }),
+  inference("videos.extend", { prompt: "p", seconds: "4", video: file }),
+  inference("videos.create_character", { name: "c", video: file }),
+  inference("videos.get_character", { character_id: "id-1" }),
+  inference("videos.delete", video),
+  inference("realtime.client_secrets.create", {
+    expires_after: { anchor: "created_at", seconds: 60 },
+    session: { type: "realtime", model: "m" },
+  }),
+  inference("realtime.calls.create", { sdp: "v=0" }),
+  inference("realtime.calls.accept", { ...realtimeCall, type: "realtime", model: "m" }),
+  inference("realtime.calls.hangup", realtimeCall),
+  inference("realtime.calls.refer", { ...realtimeCall, target_uri: "tel:+10" }),
+  inference("realtime.calls.reject", realtimeCall),
+  inference("beta.realtime.sessions.create", { model: "m" }),
+  inference("beta.realtime.transcription_sessions.create"),
+  inference("beta.chatkit.sessions.create", { user: "u", workflow: { id: "w" } }),
+  inference("beta.chatkit.sessions.cancel", { session_id: "id-1" }),
+  inference("beta.chatkit.threads.list"),
+  inference("beta.chatkit.threads.list_items", thread),
+  inference("beta.chatkit.threads.retrieve", thread),
+  inference("beta.chatkit.threads.delete", thread),
+  inference("beta.assistants.create", { model: "m" }),
+  inference("beta.assistants.list"),
+  inference("beta.assistants.retrieve", assistant),
+  inference("beta.assistants.update", { ...assistant, name: "a" }),
+  inference("beta.assistants.delete", assistant),
+  inference("beta.threads.create"),
+  inference("beta.threads.retrieve", thread),
+  inference("beta.threads.update", { ...thread, metadata: { a: "b" } }),
+  inference("beta.threads.delete", thread),
+  inference("beta.threads.create_and_run", assistant),
+  inference("beta.threads.messages.create", { ...thread, role: "user", content: "Hello" }),
+  inference("beta.threads.messages.list", thread),
+  inference("beta.threads.messages.retrieve", threadMessage),
+  inference("beta.threads.messages.update", { ...threadMessage, metadata: { a: "b" } }),
+  inference("beta.threads.messages.delete", threadMessage),
+  inference("beta.threads.runs.create", { ...thread, ...assistant }),
+  inference("beta.threads.runs.list", thread),
+  inference("beta.threads.runs.retrieve", run),
+  inference("beta.threads.runs.update", { ...run, metadata: { a: "b" } }),
+  inference("beta.threads.runs.submit_tool_outputs", { ...run, tool_outputs: [] }),
+  inference("beta.threads.runs.cancel", run),
+  inference("beta.threads.runs.steps.list", run),
+  inference("beta.threads.runs.steps.retrieve", { ...run, step_id: "id-3" }),
 ];
 
-/**
- * Resources whose methods the client hands to its copy of `openai`: the paths and bodies are those that npm-calls.ts calls.
- * The names of methods and groups without a separate call are here too.
- */
-export const withoutCall: readonly string[] = [
-  ..."audio batches beta chat completions containers conversations evals files fine_tuning images models realtime responses skills".split(
-    " ",
-  ),
-  ..."uploads vector_stores videos webhooks".split(" "),
+const composed = "calls methods of the table one after another";
+const part = "is the part of a method of the table that it calls by itself";
+const local = "makes no request";
+const socket = "opens a WebSocket: tests/realtime";
+
+/** Methods without a separate call, and why. */
+export const withoutCall: Readonly<Record<string, string>> = {
+  "generations.create": "asks for a route of a former API that no server has",
+  "batches.output":
+    "reads GET /v1/batches/{id}/output, a route of files that the gateway's own batches have: tests/inference/gateway-batches",
+  "chat.completions.stream": composed,
+  "chat.completions.normal_create": part,
+  "chat.completions.stream_create": part,
+  "completions.normal_create": part,
+  "completions.stream_create": part,
+  "beta.chat.completions.stream": composed,
+  "beta.realtime.connect": socket,
+  "realtime.connect": socket,
+  "responses.connect": socket,
+  "responses.stream": composed,
+  "files.wait_for_processing": composed,
+  "uploads.upload_file_chunked": composed,
+  "vector_stores.files.create_and_poll": composed,
+  "vector_stores.files.poll": composed,
+  "vector_stores.files.upload": composed,
+  "vector_stores.files.upload_and_poll": composed,
+  "vector_stores.file_batches.create_and_poll": composed,
+  "vector_stores.file_batches.poll": composed,
+  "vector_stores.file_batches.upload_and_poll": composed,
+  "videos.create_and_poll": composed,
+  "videos.poll": composed,
+  "beta.threads.create_and_run_poll": composed,
+  "beta.threads.create_and_run_stream": composed,
+  "beta.threads.normal_create_and_run": part,
+  "beta.threads.stream_create_and_run": part,
+  "beta.threads.runs.create_and_poll": composed,
+  "beta.threads.runs.create_and_stream": composed,
+  "beta.threads.runs.normal_create": part,
+  "beta.threads.runs.stream_create": part,
+  "beta.threads.runs.poll": composed,
+  "beta.threads.runs.stream": composed,
+  "beta.threads.runs.submit_tool_outputs_and_poll": composed,
+  "beta.threads.runs.submit_tool_outputs_stream": composed,
+  "webhooks.unwrap": local,
+  "webhooks.verify_signature": local,
   // settings of the client, and requests of any path
-  ..."close copy is_closed with_options post get put delete".split(" "),
-  // a route of a former API
-  "generations",
-];
+  ...Object.fromEntries(
+    ["close", "copy", "is_closed", "with_options", "post", "get", "put", "delete"].map((name) => [name, "of any path"]),
+  ),
+};
