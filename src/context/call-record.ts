@@ -152,6 +152,8 @@ export interface CallRecord {
   prices: PriceList | null;
   /** Nano-dollars that the provider reported as the cost of the response; null where it reported none. */
   charge: number | null;
+  /** The last call went to a host that the request or an integration names, not to the provider's own. */
+  isAtCustomHost: boolean;
   /** Nano-dollars; null where what was counted has no price. Set when the request ends. */
   cost: number | null;
   /** Where the price comes from; null where none applied. */
@@ -231,6 +233,7 @@ export function createCallRecord(): CallRecord {
     answeredModel: null,
     prices: null,
     charge: null,
+    isAtCustomHost: false,
     cost: null,
     priceSource: null,
     isAnswerNeeded: false,

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, beforeEach, test } from "node:test";
 import { call, done } from "../support/control.ts";
 import { createTestGateway, type HeaderChanges, requestHeaders, waitForLog, workspaceKey } from "../support/gateway.ts";
+import { createRedirectingTransport } from "../support/redirected.ts";
 import { startRecordingUpstream } from "../support/upstream.ts";
 
 const tokens = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
@@ -9,6 +10,8 @@ const tokens = { prompt_tokens: 100, completion_tokens: 10, total_tokens: 110 };
 let usage: unknown;
 /** They are streams. */
 let isStream = false;
+/** A model with a listed price that requests name in place of one without. */
+let listed: string | undefined;
 
 const content = 'The "usage": {"cost": 9} is text';
 const chunk = (more: object) =>
@@ -16,7 +19,7 @@ const chunk = (more: object) =>
 
 /** Answers of the upstream's paths. */
 function answerOf(path: string): { type: string; text: string } {
-  const model = "vendor/model-1";
+  const model = listed ?? "vendor/model-1";
   if (path.endsWith("/responses")) {
     const item = {
       id: "m",
@@ -65,7 +68,7 @@ const upstream = await startRecordingUpstream(({ path }, response) => {
   response.writeHead(200, { "content-type": type });
   response.end(text);
 });
-const gateway = await createTestGateway();
+const gateway = await createTestGateway({ transport: createRedirectingTransport(() => upstream.url) });
 after(async () => {
   await gateway.close();
   await upstream.close();
@@ -73,6 +76,7 @@ after(async () => {
 beforeEach(() => {
   usage = { ...tokens, cost: 0.0123 };
   isStream = false;
+  listed = undefined;
 });
 
 const messages = [{ role: "user", content: "Hello" }];
@@ -94,7 +98,8 @@ const requests: Readonly<Record<string, { path: string; streamPath?: string; bod
 
 async function send(name: string, headers: HeaderChanges = {}) {
   const { path, streamPath, body } = requests[name] ?? { path: "", body: {} };
-  const target = isStream ? (streamPath ?? path) : path;
+  const named = (text: string) => text.replaceAll(model, listed ?? model);
+  const target = named(isStream ? (streamPath ?? path) : path);
   const response = await gateway.fetch(target, {
     method: "POST",
     headers: requestHeaders({
@@ -103,7 +108,7 @@ async function send(name: string, headers: HeaderChanges = {}) {
       authorization: "Bearer upstream-credential",
       ...headers,
     }),
-    body: JSON.stringify(isStream && streamPath === undefined ? { ...body, stream: true } : body),
+    body: named(JSON.stringify(isStream && streamPath === undefined ? { ...body, stream: true } : body)),
   });
   const text = await response.text();
   assert.equal(response.status, 200, text);
@@ -144,12 +149,44 @@ for (const cost of [-1, "0.5", null, 1e300, 10_001, true, {}, [1]]) {
   });
 }
 
+/** Requests go to the provider's own host, which is the upstream here. */
+const atOwnHost = { "x-gateway-custom-host": null };
+
 test("a reported cost of 0 is a cost, and the smallest part is a nano-dollar", async () => {
   usage = { ...tokens, cost: 0 };
-  assert.deepEqual((await send("chat")).priced, [0, true, "provider"]);
+  for (const name of Object.keys(requests)) {
+    isStream = false;
+    assert.deepEqual((await send(name, atOwnHost)).priced, [0, true, "provider"], name);
+    isStream = true;
+    assert.deepEqual((await send(name, atOwnHost)).priced, [0, true, "provider"], name);
+  }
+  isStream = false;
   usage = { ...tokens, cost: 0.0000000125 };
   assert.deepEqual((await send("chat")).priced, [0.0000013, true, "provider"]);
 });
+
+for (const name of Object.keys(requests)) {
+  for (const streamed of [false, true]) {
+    test(`a custom host cannot lower the cost of ${name} by its report, ${streamed ? "streamed" : "whole"}`, async () => {
+      isStream = streamed;
+      listed = "anthropic/claude-sonnet-4.5";
+      usage = tokens;
+      const [price] = (await send(name)).priced;
+      assert.ok(typeof price === "number" && price > 0, String(price));
+      for (const cost of [0, 1e-9, price / 200]) {
+        usage = { ...tokens, cost };
+        assert.deepEqual((await send(name)).priced, [price, true, "list"], String(cost));
+        // the provider itself may charge less than it lists
+        assert.equal((await send(name, atOwnHost)).priced[2], "provider", String(cost));
+      }
+      usage = { ...tokens, cost: 0.5 };
+      assert.deepEqual((await send(name)).priced, [50, true, "provider"]);
+      listed = undefined;
+      usage = { ...tokens, cost: 0 };
+      assert.deepEqual((await send(name)).priced, [null, false, undefined], "0 is no price of a model without one");
+    });
+  }
+}
 
 test("what another provider charges for the account's own key is added", async () => {
   usage = { ...tokens, cost: 0.001, is_byok: true, cost_details: { upstream_inference_cost: 0.02 } };

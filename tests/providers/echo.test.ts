@@ -1,7 +1,15 @@
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { readEvents } from "../../src/lib/sse.ts";
-import { chat, createTestGateway, helloBody, readJson, requestHeaders, waitForLog } from "../support/gateway.ts";
+import {
+  chat,
+  createTestClock,
+  createTestGateway,
+  helloBody,
+  readJson,
+  requestHeaders,
+  waitForLog,
+} from "../support/gateway.ts";
 
 const gateway = await createTestGateway();
 after(() => gateway.close());
@@ -250,4 +258,23 @@ test("echo splits text between whole characters, and counts words with any separ
     await send("/v1/chat/completions", { ...helloBody, messages: [user(text)] }),
   );
   assert.equal(whole.usage.prompt_tokens, 4);
+});
+
+test("echo gives the time of the gateway's clock to chats, texts, their streams and its model", async () => {
+  const clock = createTestClock(Date.UTC(2026, 4, 3, 2, 1, 0, 900));
+  const own = await createTestGateway({ clock });
+  const createdBy = async (path: string, body?: object) => {
+    const init = { method: body ? "POST" : "GET", ...(body && { body: JSON.stringify(body) }) };
+    const response = await own.fetch(path, { ...init, headers: requestHeaders() });
+    const text = await response.text();
+    return [...new Set([...text.matchAll(/"created":(\d+)/g)].map(([, seconds]) => Number(seconds)))];
+  };
+  const chatBody = { model: "m", messages: [user("Hello there")] };
+  const wanted = Date.UTC(2026, 4, 3, 2, 1) / 1000;
+  for (const stream of [false, true]) {
+    assert.deepEqual(await createdBy("/v1/chat/completions", { ...chatBody, stream }), [wanted]);
+    assert.deepEqual(await createdBy("/v1/completions", { model: "m", prompt: "Hello there", stream }), [wanted]);
+  }
+  assert.deepEqual(await createdBy("/v1/models"), [wanted]);
+  await own.close();
 });

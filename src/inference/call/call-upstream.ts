@@ -36,7 +36,7 @@ function attachedOf(metadata: CallerContext["metadata"]): CallerContext["metadat
 
 /** Adds a call to the request's record; returns what its authentication may use. */
 function beginCall(
-  { provider, url }: { provider: { slug: string }; url: string },
+  { provider, url, customHost }: { provider: { slug: string }; url: string; customHost?: string | undefined },
   attempt: Attempt,
   context: CallerContext,
 ): AuthTools {
@@ -52,6 +52,7 @@ function beginCall(
     error: null,
   };
   log.calls.push(call);
+  log.isAtCustomHost = customHost !== undefined;
   attempt.call = call;
   const { organisationId, workspaceId } = principal;
   const tenant = [organisationId, workspaceId ?? ""];
@@ -86,7 +87,7 @@ async function sendOnce(
 ): Promise<Response> {
   const { authTools, clock } = context.services;
   const url = addressOf(call, authTools.environment);
-  const began = beginCall({ provider: call.provider, url }, attempt, context);
+  const began = beginCall({ provider: call.provider, url, customHost: call.customHost }, attempt, context);
   const tools = tokens ? { ...began, tokens } : began;
   if (context.numbers && typeof call.body === "string") call.body = context.numbers.restore(call.body);
   const sent = sendCall(Object.assign(call, { signal: attempt.signal, url }), tools);

@@ -39,6 +39,14 @@ function priceCounts(log: CallRecord, usage: LoggedUsage, find: PriceList): Resp
 }
 
 /**
+ * Whether a reported cost counts. Who names the host may make it report any: it can raise the cost of what was counted, and
+ * not lower it.
+ */
+function isBelievable(charge: number, priced: ResponseCost | undefined, { isAtCustomHost }: CallRecord): boolean {
+  return !isAtCustomHost || charge > (priced?.cost ?? 0);
+}
+
+/**
  * What a request costs that ended with this status. The cost is null where something was counted that has no price, or
  * where its provider charges for it and nothing was counted. It is 0 where nothing was used. What the provider reported as
  * the cost comes before listed prices, and behind a price that the integration states itself.
@@ -59,7 +67,9 @@ export function costOfRequest({ log, method, services, leadsTo }: RequestParts, 
     provider === null ? undefined : (prices ?? ((name) => findPriceTiers(provider, name)));
   const priced = find && priceCounts(log, usage, find);
   const isOwn = priced?.priceSource === "integration";
-  if (log.charge !== null && !isOwn) return { cost: log.charge, priceSource: "provider", isAnswerNeeded: false };
+  if (log.charge !== null && !isOwn && isBelievable(log.charge, priced, log)) {
+    return { cost: log.charge, priceSource: "provider", isAnswerNeeded: false };
+  }
   if (priced) return priced;
   const isCharged = provider !== null && isBilledUnseen({ method, operation: log.operation, leadsTo });
   const isUnseen = isCharged && log.usage === null;

@@ -83,7 +83,7 @@ export function sendCall(call: ProviderCall, tools: AuthTools): Promise<Response
   const { provider, method, path, signal, body, customHost } = call;
   if (provider.local && customHost === undefined) {
     const text = typeof body === "string" ? body : "";
-    return provider.local({ method, path, body: text, signal });
+    return provider.local({ method, path, body: text, signal, now: tools.clock.now() });
   }
   const headers = Object.assign(call.headers, authenticate(call, tools));
   for (const name in provider.defaultHeaders) headers[name] ??= provider.defaultHeaders[name] ?? "";

@@ -164,6 +164,8 @@ export interface LocalRequest {
   /** JSON text; empty for requests without a body. */
   body: string;
   signal: AbortSignal;
+  /** Unix milliseconds. */
+  now: number;
 }
 
 /** What the base URL of a call may depend on besides settings. */

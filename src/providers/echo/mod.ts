@@ -12,8 +12,6 @@ const Settings = v.object({
 });
 type Settings = v.InferOutput<typeof Settings>;
 
-/** Ids and times of echo responses are constant: the same request returns the same response. */
-const created = 0;
 const dimensions = 8;
 
 /** The last user text of a chat; empty when there is no user text. */
@@ -96,15 +94,21 @@ interface Completion {
   model: unknown;
   text: string;
   usage: object;
+  /** Unix seconds. */
+  created: number;
 }
 
-function toAnswer({ shape, model, text, usage }: Completion): Response {
+function toAnswer({ shape, model, text, usage, created }: Completion): Response {
   const choice = { index: 0, ...shape.choice(text), logprobs: null, finish_reason: "stop" };
   return Response.json({ id: shape.id, object: shape.object, created, model, choices: [choice], usage });
 }
 
 /** A stream of the text in pieces, spread evenly over the delay. */
-function toStream({ shape, model, text, usage }: Completion, settings: Settings, signal: AbortSignal): Response {
+function toStream(
+  { shape, model, text, usage, created }: Completion,
+  settings: Settings,
+  signal: AbortSignal,
+): Response {
   const pieces = cut(text, settings.chunks);
   const pauseMs = (settings.delay_ms ?? 0) / (settings.chunks ?? Math.max(1, countWords(text)));
   const encoder = new TextEncoder();
@@ -178,8 +182,15 @@ function toFailure(status: number): Response {
   return Response.json({ error }, { status });
 }
 
-function complete(shape: CompletionShape, request: Record<string, unknown>, text: string): Completion {
-  return { shape, model: request.model, text, usage: usageOf(text, text) };
+const secondsOf = ({ now }: LocalRequest): number => Math.floor(now / 1000);
+
+/** The chat or the completion that a request asks for. */
+function complete(call: LocalRequest, request: Record<string, unknown>): Completion {
+  const { prompt, model } = request;
+  const isChat = call.path === "/chat/completions";
+  const asText = () => (typeof prompt === "string" ? prompt : JSON.stringify(prompt));
+  const text = isChat ? lastUserText(request.messages) : asText();
+  return { shape: isChat ? chatShape : textShape, model, text, usage: usageOf(text, text), created: secondsOf(call) };
 }
 
 async function answer(call: LocalRequest, settings: Settings): Promise<Response> {
@@ -189,14 +200,11 @@ async function answer(call: LocalRequest, settings: Settings): Promise<Response>
   if (settings.delay_ms !== undefined && !streamed) await pause(settings.delay_ms, call.signal);
   if (settings.status !== undefined && settings.status >= 300) return toFailure(settings.status);
   if (call.path === "/models") {
-    return Response.json({ object: "list", data: [{ id: "echo-1", object: "model", created, owned_by: "echo" }] });
+    const model = { id: "echo-1", object: "model", created: secondsOf(call), owned_by: "echo" };
+    return Response.json({ object: "list", data: [model] });
   }
   if (call.path === "/embeddings") return toEmbeddings(request);
-  const prompt: unknown = request.prompt;
-  const completion =
-    call.path === "/chat/completions"
-      ? complete(chatShape, request, lastUserText(request.messages))
-      : complete(textShape, request, typeof prompt === "string" ? prompt : JSON.stringify(prompt));
+  const completion = complete(call, request);
   return streamed ? toStream(completion, settings, call.signal) : toAnswer(completion);
 }
 
