@@ -69,8 +69,8 @@ export interface Visibility {
   readonly request: Reads;
   readonly answer: "seen" | "empty" | "unseen";
   /**
-   * Of a session: `start` is the request that opens it, whose text comes later, and `events` is that text. Checks of
-   * the text run with the events alone, the others with the start. Of an upload: `form` is the request, and `rows` are
+   * Of a session: `start` is the request that opens it, whose text and parameters come later, and `events` is those.
+   * Checks of text and body run with the events alone, the others with the start. Of an upload: `form` is the request, and `rows` are
    * the requests in its file; checks that read no body run with the form alone, the others with the rows.
    */
   readonly part?: "start" | "events" | "form" | "rows";

@@ -42,7 +42,8 @@ function toVisible(hook: Hook, seen: Reads): Hook[] {
   return checks.length > 0 ? [{ ...hook, checks }] : [];
 }
 
-const readsText = ({ check: { reads = "text" } }: BoundCheck): boolean => reads === "text";
+/** Whether a check reads what a session says: text, tools and parameters come in its events. */
+const readsEvents = ({ check: { reads = "text" } }: BoundCheck): boolean => reads === "text" || reads === "body";
 
 /** The hook with the checks that are meant; none without any. */
 function withChecks(hook: Hook, isMeant: (bound: BoundCheck) => boolean): Hook[] {
@@ -53,14 +54,14 @@ function withChecks(hook: Hook, isMeant: (bound: BoundCheck) => boolean): Hook[]
 /** Whether a hook decides about the events of a session as they come: none of its checks waits for the end. */
 const decidesAtOnce = ({ streamMode }: Hook): boolean => streamMode === "window";
 
-/** The hooks that check the text of a session. */
+/** The hooks that check the events of a session. */
 function toEventHooks({ before, after }: Hooks): Hooks {
-  return { before: before.flatMap((hook) => withChecks(hook, readsText)), after: after.filter(decidesAtOnce) };
+  return { before: before.flatMap((hook) => withChecks(hook, readsEvents)), after: after.filter(decidesAtOnce) };
 }
 
-/** The hooks for the request that opens a session: those of its text run later, and those that cannot run close it. */
+/** The hooks for the request that opens a session: those of its events run later, and those that cannot run close it. */
 function toStartHooks({ before, after }: Hooks): Hooks {
-  const early = before.flatMap((hook) => withChecks(hook, (bound) => !readsText(bound)));
+  const early = before.flatMap((hook) => withChecks(hook, (bound) => !readsEvents(bound)));
   const closing = after.filter((hook) => closes(hook) && !decidesAtOnce(hook));
   return {
     before: [

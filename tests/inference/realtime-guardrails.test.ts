@@ -224,3 +224,59 @@ test("messages without matches come down as they were, also where the provider b
   await eventually(() => host.closes.length > 0, "the session is closed");
   assert.deepEqual(host.heard, messages);
 });
+
+const parameters = (check: object) => ({ "default.requestParametersCheck": check, deny: true });
+const blockedTool = { type: "mcp", server_label: "s", server_url: "https://mcp.example" };
+/** Settings of a check, an event that it denies and one that it lets pass. Neither has text. */
+const withoutText: Readonly<Record<string, readonly [check: object, refused: object, passed: object]>> = {
+  "a blocked tool": [
+    { tools: { blockedTypes: ["mcp"] } },
+    { type: "session.update", session: { type: "realtime", tools: [blockedTool] } },
+    { type: "session.update", session: { type: "realtime", tools: [{ type: "function", name: "f" }] } },
+  ],
+  "a blocked tool of one response": [
+    { tools: { blockedTypes: ["mcp"] } },
+    { type: "response.create", response: { tools: [blockedTool] } },
+    { type: "response.create" },
+  ],
+  "a blocked parameter": [
+    { params: { blockedKeys: ["speed"] } },
+    { type: "session.update", session: { speed: 1.5 } },
+    { type: "session.update", session: { max_output_tokens: 5 } },
+  ],
+  "a parameter that is not allowed": [
+    { params: { allowedKeys: ["model", "max_output_tokens"] } },
+    { type: "response.create", response: { max_output_tokens: 5, temperature: 1 } },
+    { type: "response.create", response: { max_output_tokens: 5 } },
+  ],
+  "a blocked value": [
+    { params: { values: { voice: { blockedValues: ["ash"] } } } },
+    { type: "session.update", session: { type: "realtime", voice: "ash" } },
+    { type: "input_audio_buffer.append", audio: "AAAA" },
+  ],
+};
+
+for (const [name, [check, refused, passed]] of Object.entries(withoutText)) {
+  test(`an event without text does not bring ${name} past requestParametersCheck`, async () => {
+    const { host } = await open({ input_guardrails: [parameters(check)] });
+    host.say(JSON.stringify({ event_id: "e1", ...refused }));
+    host.say(JSON.stringify(passed));
+    await eventually(
+      () => received.length > 0 && host.heard.length > 0,
+      "the next event goes up, and the error comes down",
+    );
+    assert.deepEqual(received.map(parse), [passed]);
+    const [error] = eventsOf(host);
+    assert.deepEqual(error?.error, { ...Object(error?.error), type: "hooks_failed", event_id: "e1" });
+    host.leave({ code: 1000, reason: "" });
+  });
+}
+
+test("an event without text is not refused by a guardrail that wants words", async () => {
+  const wanted = { "default.contains": { words: ["please"], operator: "any" }, deny: true };
+  const { host } = await open({ input_guardrails: [wanted, parameters({ tools: { blockedTypes: ["mcp"] } })] });
+  host.say(JSON.stringify({ type: "input_audio_buffer.append", audio: "AAAA" }));
+  await eventually(() => received.length > 0, "the event goes up");
+  assert.deepEqual(host.heard, []);
+  host.leave({ code: 1000, reason: "" });
+});

@@ -260,7 +260,7 @@ test("echo splits text between whole characters, and counts words with any separ
   assert.equal(whole.usage.prompt_tokens, 4);
 });
 
-test("echo gives the time of the gateway's clock to chats, texts, their streams and its model", async () => {
+test("echo gives the time of the gateway's clock to chats, completions, their streams and its model", async () => {
   const clock = createTestClock(Date.UTC(2026, 4, 3, 2, 1, 0, 900));
   const own = await createTestGateway({ clock });
   const createdBy = async (path: string, body?: object) => {

@@ -1,9 +1,10 @@
 import * as v from "valibot";
+import { isObject } from "../../lib/json.ts";
 import { type Steps, stepsPerPiece } from "../../lib/steps.ts";
 import { JsonObject } from "../../schemas/objects.ts";
 import { findConflicts, findObjections, type ListSets, toSets } from "../lists.ts";
 import { type OfferedTool, readOfferedTools } from "../offered-tools.ts";
-import { type Body, beforeOnly, type Check } from "../types.ts";
+import { type Body, beforeOnly, type Check, type CheckInput } from "../types.ts";
 
 /** Names; an empty list has no effect. */
 const Names = v.nullish(v.array(v.string()), []);
@@ -147,12 +148,23 @@ function* findValueObjections(value: unknown, lists: ListSets<unknown>): Steps<s
   return [...objections];
 }
 
+/**
+ * The parameters of a request by name. Those of a realtime session are in its `session` and `response`, whose `type` says
+ * what kind they are.
+ */
+function paramsOf({ requestType, request: { body } }: CheckInput): [name: string, value: unknown][] {
+  const isOfSession = requestType === "realtime" && (typeof body.type === "string" || isObject(body.session));
+  if (!isOfSession) return Object.entries(body);
+  const holders = [body.session, body.response].filter(isObject);
+  return holders.flatMap((holder) => Object.entries(holder)).filter(([name]) => name !== "type");
+}
+
 function* findBlockedParams(
-  body: Body,
+  params: readonly (readonly [name: string, value: unknown])[],
   { keys, values }: Rules,
 ): Steps<Counted<{ param: string; value: unknown } & Objection>> {
   const blocked: Counted<{ param: string; value: unknown } & Objection> = { count: 0, first: [] };
-  for (const [index, [param, value]] of Object.entries(body).entries()) {
+  for (const [index, [param, value]] of params.entries()) {
     const lists = values.get(param);
     const ofValue = lists ? yield* findValueObjections(value, lists) : [];
     const reasons = [...findObjections([param], keys).map((objection) => `key_${objection}`), ...ofValue];
@@ -168,10 +180,12 @@ export const requestParametersCheck: Check<v.InferOutput<typeof RequestParameter
   phases: beforeOnly,
   reads: "body",
   parameters: RequestParametersCheck,
-  async run({ request: { body }, work }, { config, rules }) {
-    const { tools, blocked } = await work.run(findBlockedTools(body, rules));
-    const params = await work.run(findBlockedParams(body, rules));
-    const explanation = `${blocked.count} of ${tools.count} tools and ${params.count} of ${Object.keys(body).length} parameters of the request are blocked or not allowed`;
+  async run(input, { config, rules }) {
+    const { request, work } = input;
+    const { tools, blocked } = await work.run(findBlockedTools(request.body, rules));
+    const given = paramsOf(input);
+    const params = await work.run(findBlockedParams(given, rules));
+    const explanation = `${blocked.count} of ${tools.count} tools and ${params.count} of ${given.length} parameters of the request are blocked or not allowed`;
     return {
       pass: blocked.count + params.count === 0,
       data: {

@@ -5,7 +5,7 @@ import { runHooks } from "../../guardrails/run.ts";
 import type { TargetHooks } from "../../guardrails/state.ts";
 import type { PhaseOutcome, Subject } from "../../guardrails/subject.ts";
 import { readText } from "../../guardrails/texts.ts";
-import type { Body } from "../../guardrails/types.ts";
+import type { Body, Hook } from "../../guardrails/types.ts";
 import { WindowChecks } from "../../guardrails/window.ts";
 import { parseExact } from "../../lib/exact-numbers.ts";
 import { isObject } from "../../lib/json.ts";
@@ -50,6 +50,14 @@ export interface SessionGuard extends SessionScreen {
 
 const denied = "a guardrail denied it";
 
+/** The hooks of an event without text: tools and parameters of a session are no text. */
+function withBodyChecks(hooks: readonly Hook[]): Hook[] {
+  return hooks.flatMap((hook) => {
+    const checks = hook.checks.filter(({ check }) => check.reads === "body");
+    return checks.length > 0 ? [{ ...hook, checks }] : [];
+  });
+}
+
 /** Checks what the client sends before it goes up, and the text of the server before it comes down. */
 class HookedSession implements SessionGuard {
   readonly #hooks: TargetHooks;
@@ -57,11 +65,14 @@ class HookedSession implements SessionGuard {
   readonly #context: CallerContext;
   readonly #checks: WindowChecks | undefined;
   readonly #window: EventWindow | undefined;
+  /** The hooks that read more of an event than its text, with these checks alone. */
+  readonly #ofBodies: readonly Hook[];
   readonly #before: PhaseOutcome["results"][number][] = [];
   denial: GuardrailDeniedError | undefined;
 
   constructor({ hooks, subject }: { hooks: TargetHooks; subject: Subject }, context: CallerContext) {
     this.#hooks = hooks;
+    this.#ofBodies = withBodyChecks(hooks.before);
     this.#subject = subject;
     this.#context = context;
     this.#checks = hooks.window && new WindowChecks(hooks.window, context.services.clock, subject.placeholders);
@@ -78,15 +89,19 @@ class HookedSession implements SessionGuard {
     const read = readMessage(message);
     const mustRead = this.#hooks.before.some(({ deny }) => deny);
     if (!read) return mustRead ? this.#refuse(null, "it is not a JSON object") : { pass: [message] };
-    const texts = readText(this.#subject, read.body, "all");
+    const hasText = readText(this.#subject, read.body, "all").some((text) => text !== "");
+    const hooks = hasText ? this.#hooks.before : this.#ofBodies;
     // written again: repeated fields mean different things to different readers
-    if (texts.every((text) => text === "")) return { pass: [read.write(read.body)] };
-    return this.#check(read.body, read.write);
+    if (hooks.length === 0) return { pass: [read.write(read.body)] };
+    return this.#check(hooks, read);
   }
 
-  async #check(body: Body, write: (value: unknown) => string): Promise<Screened> {
+  async #check(
+    hooks: readonly Hook[],
+    { body, write }: { body: Body; write(value: unknown): string },
+  ): Promise<Screened> {
     const subject = { ...this.#subject, request: { ...this.#subject.request, body } };
-    const outcome = await runHooks(this.#hooks.before, subject, this.#context.services.clock);
+    const outcome = await runHooks(hooks, subject, this.#context.services.clock);
     const notable = outcome.results.filter(({ verdict, transformed }) => !verdict || transformed);
     this.#before.push(...notable.slice(0, maxResults - this.#before.length));
     if (outcome.isDenied) return this.#refuse(body.event_id, denied);
