@@ -140,7 +140,7 @@ export const ModelFacts = v.strictObject(
     ),
     images: described(
       choice(["any", "inline", "none"]),
-      "Images in requests: by URL and inline, inline only, or none. Default: both.",
+      "Images in requests: by URL and inline, inline only (the gateway fetches those at web addresses), or none. Default: both.",
     ),
     contextWindow: described(count(1), "Tokens of input and output together."),
     maxOutputTokens: described(count(1), "Most tokens of output."),

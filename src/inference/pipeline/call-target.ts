@@ -30,6 +30,7 @@ import type { StreamCapture } from "../stream/stream-capture.ts";
 import { type OpenedResponse, openAnswer } from "../stream/stream-framing.ts";
 import { modelOf, requireModel, requireSentModels } from "../target/model-list.ts";
 import { isStrict, namesBeta, readClientHeader } from "../target/target.ts";
+import { findImageAddresses, withImages } from "./inline-images.ts";
 import { encodeBody, forwardResponse, isStreamedForm, type SentForm } from "./media.ts";
 import { callSplit } from "./split-call.ts";
 import { answerHeld, answerStream } from "./stream-response.ts";
@@ -261,8 +262,10 @@ export async function callTarget<Name extends OperationName>(
   const { provider, managed } = destination;
   log.stream = isStreamed(name, request);
   const received: Received = {};
-  const asked = withModel(request, managed?.model);
-  const options = conversionOptions(target, modelOf(asked), context, received);
+  const named = withModel(request, managed?.model);
+  const options = conversionOptions(target, modelOf(named), context, received);
+  const addresses = findImageAddresses(name, named, { provider, options });
+  const asked = addresses ? await withImages(named, addresses, context) : named;
   log.names = () => modelsInBody(asked);
   const adapter: OperationAdapters[Name] = provider.operations[name];
   if (adapter?.split) {
