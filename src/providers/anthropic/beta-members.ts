@@ -3,56 +3,81 @@ import type { ConversionOptions } from "../core/types.ts";
 
 type Members = Record<string, unknown>;
 
-/** What one beta of Anthropic's own API allows in requests. */
-const cacheScope = "prompt-caching-scope";
-const eagerStreaming = "fine-grained-tool-streaming";
+/** Members that need a beta, and where they stand (https://platform.claude.com/docs/en/api/beta-headers). */
+const ofTools: Readonly<Record<string, string>> = {
+  defer_loading: "tool-search-tool-2025-10-19",
+  input_examples: "tool-examples-2025-10-29",
+  // Anthropic's own API has it without a beta, its hosts do not have it
+  eager_input_streaming: "",
+};
+const contextBeta = "context-management-2025-06-27";
+const scopeBeta = "prompt-caching-scope-2026-01-05";
 
-/** The same value where nothing in it changes. */
-function mapList(list: unknown, change: (item: unknown) => unknown): unknown {
-  if (!Array.isArray(list)) return list;
-  const made = list.map((item: unknown) => change(item));
-  return made.some((item, index) => item !== list[index]) ? made : list;
+/** Whether a beta is among those of a host, in any version. */
+function has(betas: readonly string[], beta: string): boolean {
+  const [name = ""] = beta.split(/-\d{4}-/);
+  return name !== "" && betas.some((one) => one.startsWith(`${name}-`));
 }
 
-/** Names of betas begin with what they allow; a date follows. */
-const hasBeta = (betas: readonly string[], name: string): boolean => betas.some((beta) => beta.startsWith(name));
+function fitTool(tool: unknown, betas: readonly string[], { drop }: ConversionOptions): unknown {
+  if (!isObject(tool)) return tool;
+  const left = Object.keys(ofTools).filter((name) => tool[name] !== undefined && !has(betas, ofTools[name] ?? ""));
+  if (left.length === 0) return tool;
+  for (const name of left) drop(`tools.${name}`);
+  return Object.fromEntries(Object.entries(tool).filter(([name]) => !left.includes(name)));
+}
 
-/** A block whose cache is not shared beyond the organisation: the default of hosts without that beta. */
-function withoutScope(block: unknown, drop: (member: string) => void): unknown {
-  if (!isObject(block)) return block;
-  let made = block;
-  if (isObject(block.cache_control) && block.cache_control.scope !== undefined) {
-    const { scope: _, ...control } = block.cache_control;
-    drop("cache_control.scope");
-    made = { ...made, cache_control: control };
+/** Members with blocks, and with what blocks hold. */
+const holders = ["system", "messages", "tools", "content", "cache_control"] as const;
+
+/** The value without `scope` in any `cache_control`; the same value where nothing has it. */
+function withoutScope(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const made = value.map(withoutScope);
+    return made.some((one, index) => one !== value[index]) ? made : value;
   }
-  const content = mapList(block.content, (inner) => withoutScope(inner, drop));
-  return content === block.content ? made : { ...made, content };
+  if (!isObject(value)) return value;
+  let made = value;
+  for (const name of holders) {
+    const held = value[name];
+    if (typeof held !== "object" || held === null) continue;
+    const fitted = name === "cache_control" ? scopeless(held) : withoutScope(held);
+    if (fitted !== held) made = { ...made, [name]: fitted };
+  }
+  return made;
 }
 
-function withoutEagerStreaming(tool: unknown, drop: (member: string) => void): unknown {
-  if (!isObject(tool) || tool.eager_input_streaming === undefined) return tool;
-  const { eager_input_streaming: _, ...rest } = tool;
-  drop("tools.eager_input_streaming");
+function scopeless(control: object): object {
+  if (!("scope" in control)) return control;
+  const { scope: _, ...rest } = control;
   return rest;
 }
 
 /**
- * A Messages API request without what only betas allow that the host does not have
- * (https://platform.claude.com/docs/en/api/beta-headers): agents send their betas to every host, and cannot repair a refusal.
+ * A Messages request without what its host lacks: agents write for Anthropic's own API, and hosts refuse members of betas that
+ * they do not have ("Extra inputs are not permitted"). What is left out is reported.
  *
- * @param betas Names of the betas that the host has.
+ * @param betas Betas that the host gets.
  */
-export function withoutBetaMembers(request: Members, betas: readonly string[], { drop }: ConversionOptions): Members {
-  const made = { ...request };
-  if (!hasBeta(betas, cacheScope)) {
-    for (const name of ["system", "tools", "messages"]) {
-      made[name] = mapList(made[name], (block) => withoutScope(block, drop));
-      if (made[name] === undefined) delete made[name];
-    }
+export function fitBetaMembers(given: Members, betas: readonly string[], options: ConversionOptions): Members {
+  let members = given;
+  const set = (name: string, value: unknown) => {
+    if (value !== members[name]) members = { ...members, [name]: value };
+  };
+  if (members.context_management !== undefined && !has(betas, contextBeta)) {
+    options.drop("context_management");
+    const { context_management: _, ...rest } = members;
+    members = rest;
   }
-  if (!hasBeta(betas, eagerStreaming) && made.tools !== undefined) {
-    made.tools = mapList(made.tools, (tool) => withoutEagerStreaming(tool, drop));
+  if (Array.isArray(members.tools)) {
+    const { tools } = members;
+    const fitted = tools.map((tool) => fitTool(tool, betas, options));
+    if (fitted.some((tool, index) => tool !== tools[index])) set("tools", fitted);
   }
-  return made;
+  if (!has(betas, scopeBeta)) {
+    const scoped = withoutScope(members);
+    if (scoped !== members) options.drop("cache_control.scope");
+    members = isObject(scoped) ? scoped : members;
+  }
+  return members;
 }

@@ -1,7 +1,7 @@
 import { isObject } from "../../lib/json.ts";
 import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
 import type { CallFailure, ConversionOptions, OperationAdapter } from "../core/types.ts";
-import { withoutBetaMembers } from "./beta-members.ts";
+import { fitBetaMembers } from "./beta-members.ts";
 import { withoutForeignThinking, withoutThinking } from "./repair.ts";
 import { bodyBetas, type ClaudeHost, leaveOut, readBetas } from "./request.ts";
 import { fitSystemTurns } from "./system-turns.ts";
@@ -9,14 +9,14 @@ import { fitSystemTurns } from "./system-turns.ts";
 type Members = Record<string, unknown>;
 type NativeRequest = MessagesRequest | CountTokensRequest;
 
-/** A Messages API request for one of the hosts. Unknown fields are forwarded unchanged. */
+/** A Messages API request for one of the hosts, without what belongs to betas that the host lacks. Unknown fields are forwarded. */
 export function toHostRequest(request: NativeRequest, host: ClaudeHost, options: ConversionOptions): Members {
   const { anthropic_beta: asked, ...rest } = fitSystemTurns(fitThinking(request, options), false, options);
-  const taken = host.betas ? withoutBetaMembers(rest, [...host.betas.keys()], options) : rest;
-  const members: Members = host.omits ? leaveOut(taken, host.omits, options) : taken;
+  const members: Members = host.omits ? leaveOut(rest, host.omits, options) : rest;
   if (host.version !== undefined) members.anthropic_version ??= host.version;
-  const betas = bodyBetas(readBetas(asked), host, options);
-  return betas.length > 0 ? { ...members, anthropic_beta: betas } : members;
+  const betas = host.readBetas?.(request, options) ?? bodyBetas(readBetas(asked), host, options);
+  const fitted = fitBetaMembers(members, betas, options);
+  return betas.length > 0 ? { ...fitted, anthropic_beta: betas } : fitted;
 }
 
 /** The request for Anthropic's own API: unchanged except for fields that become headers. */

@@ -9,6 +9,8 @@ import { toAnswerSchema } from "./schema.ts";
 import { isThinking, readMaxTokens, type ThinkingMembers, toThinking } from "./thinking.ts";
 import { demandsTool, toToolMembers } from "./tools.ts";
 
+type Members = Record<string, unknown>;
+
 /** Differences between hosts of Claude models. */
 export interface ClaudeHost {
   /** `anthropic_version` in the body, for hosts that need it there. The request's own value takes precedence. */
@@ -19,14 +21,14 @@ export interface ClaudeHost {
   hasBetasInBody?: boolean;
   /** Betas the host supports, mapped to its names; others are dropped and reported. Default: all betas, unchanged. */
   betas?: ReadonlyMap<string, string>;
+  /** Betas of a native request for the body, where the host has separate rules for them. */
+  readBetas?(request: Members, options: ConversionOptions): readonly string[];
   /**
    * Fields the host rejects in the body. They are reported as dropped, except `model` and `stream`, which the URL
    * contains.
    */
   omits?: readonly string[];
 }
-
-type Members = Record<string, unknown>;
 
 /** Fields that are mapped, or that the gateway handles itself. */
 const mappedMembers = new Set([

@@ -11,7 +11,7 @@ import { readModel } from "./model.ts";
 /** Claude on Amazon Bedrock (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-anthropic-claude-messages.html). */
 const host: ClaudeHost = {
   version: "bedrock-2023-05-31",
-  omits: ["model", "stream", "service_tier", "speed", "container", "mcp_servers", "inference_geo"],
+  omits: ["model", "stream", "service_tier", "speed", "container", "mcp_servers", "inference_geo", "fallbacks"],
 };
 
 const encoder = new TextEncoder();
@@ -45,10 +45,13 @@ type PathMaker = (model: string, action: string) => string;
 
 /** The Messages API through InvokeModel, which takes the model's native requests and responses. */
 export function claudeOperations(toPath: PathMaker, stated: string | undefined) {
-  const toBody = (request: MessagesRequest | CountTokensRequest, options: ConversionOptions) => ({
-    ...toHostRequest(request, host, options),
-    ...betaFields(request, readModel(request.model, stated), options),
-  });
+  const native: ClaudeHost = {
+    ...host,
+    readBetas: (request, options) =>
+      betaFields(request, readModel(String(request.model), stated), options).anthropic_beta ?? [],
+  };
+  const toBody = (request: MessagesRequest | CountTokensRequest, options: ConversionOptions) =>
+    toHostRequest(request, native, options);
   const serves = ({ model }: { model: string }) => readModel(model, stated).vendor === "anthropic";
   return {
     messages: {
