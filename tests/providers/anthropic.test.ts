@@ -40,13 +40,15 @@ const thinkingBlocks = [
   { type: "text", text: "It opens at six." },
 ];
 const roleChunk = chunkOf({ role: "assistant", content: "" });
-const toolChunks = [
-  chunkOf({ tool_calls: [{ index: 0, ...callOf("toolu_01FxA1", "tide_table", "") }] }),
+/** Chunks of two calls, with what the chunk of each one's beginning holds besides. */
+const toolChunksWith = (placeOf: (index: number, id: string) => object) => [
+  chunkOf({ tool_calls: [{ index: 0, ...callOf("toolu_01FxA1", "tide_table", "") }], ...placeOf(1, "toolu_01FxA1") }),
   chunkOf({ tool_calls: [{ index: 0, function: { arguments: '{"port": "Br' } }] }),
   chunkOf({ tool_calls: [{ index: 0, function: { arguments: 'est"}' } }] }),
-  chunkOf({ tool_calls: [{ index: 1, ...callOf("toolu_01FxA2", "wind_speed", "") }] }),
+  chunkOf({ tool_calls: [{ index: 1, ...callOf("toolu_01FxA2", "wind_speed", "") }], ...placeOf(2, "toolu_01FxA2") }),
   chunkOf({ tool_calls: [{ index: 1, function: { arguments: "{}" } }] }),
 ];
+const toolChunks = toolChunksWith(() => ({}));
 const blockChunk = (index: number, delta: object, rest: object = {}) =>
   chunkOf({ ...rest, content_blocks: [{ index, delta }] });
 
@@ -154,7 +156,7 @@ const streams: readonly ConformanceCase[] = [
       blockChunk(0, { type: "thinking", thinking: "", signature: "" }),
       blockChunk(0, { thinking: "Need two lookups." }, { reasoning_content: "Need two lookups." }),
       blockChunk(0, { signature: "EqQBCkgFxSignatureAAAA==" }),
-      ...toolChunks,
+      ...toolChunksWith((index, id) => ({ content_blocks: [{ index, delta: { type: "tool_use", id } }] })),
       chunkOf({}, "tool_use"),
     ],
   },

@@ -2,6 +2,7 @@ import { shelterIntegers } from "../../lib/exact-numbers.ts";
 import { isObject, objectsIn, parseJson } from "../../lib/json.ts";
 import { readEvents } from "../../lib/sse.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
+import { trimPlaces } from "../../schemas/content-blocks.ts";
 import {
   InexactError,
   type Join,
@@ -129,7 +130,9 @@ function toMessage(message: Body): Body {
     role: "assistant",
     ...said,
     content: message.content ?? null,
-    ...(blocks instanceof Indexed && { content_blocks: blocks.list().map(([, block]) => toChatBlock(block)) }),
+    ...(blocks instanceof Indexed && {
+      content_blocks: trimPlaces(blocks.list().map(([, block]) => toChatBlock(block))),
+    }),
     ...(calls instanceof Indexed && { tool_calls: calls.list().map(([, call]) => call) }),
   };
 }

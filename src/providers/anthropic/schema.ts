@@ -23,6 +23,9 @@ const refusedKeywords = new Set([
 const schemaMaps = new Set(["properties", "$defs", "definitions"]);
 const schemaLists = new Set(["anyOf", "oneOf", "allOf", "prefixItems"]);
 
+/** Whether a schema asks for members that it does not name. */
+const isGiven = (value: unknown): boolean => value !== undefined && value !== null && value !== false;
+
 const mapSchema = (value: unknown, onRefused: (keyword: string) => void): unknown =>
   isObject(value) ? toAnswerSchema(value, onRefused) : value;
 
@@ -46,6 +49,10 @@ export function toAnswerSchema(schema: Schema, onRefused: (keyword: string) => v
   const { type } = converted;
   const isObjectType =
     type === "object" || (Array.isArray(type) && type.includes("object")) || isObject(converted.properties);
-  if (isObjectType) converted.additionalProperties = false;
+  if (isObjectType) {
+    // members without a name in the schema cannot be in the response
+    if (isGiven(converted.additionalProperties)) onRefused("additionalProperties");
+    converted.additionalProperties = false;
+  }
   return converted;
 }

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { callPlace } from "../../schemas/content-blocks.ts";
 import { failureOfError } from "../core/failures.ts";
 import type { ConversionOptions, StreamMapper, UpstreamEvent } from "../core/types.ts";
 import { pickExtras, toFinishReason, toUsage } from "./response.ts";
@@ -58,7 +59,8 @@ function startBlock(
   state.blocks.set(place, { type: block.type, call, input: block.input, hasArguments: false });
   if (!isCall) return blockDelta(place, block, options);
   const { id, name } = block;
-  return { tool_calls: [{ index: call, id, type: "function", function: { name, arguments: "" } }] };
+  const started = { index: call, id, type: "function", function: { name, arguments: "" } };
+  return { tool_calls: [started], ...blockDelta(place, callPlace(id), options) };
 }
 
 function continueBlock({ index, delta }: WireEvent, state: StreamState, options: ClaudeStreamOptions): Delta {
