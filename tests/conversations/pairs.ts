@@ -72,6 +72,7 @@ export async function hold(place: Place, run: Run): Promise<Fault | undefined> {
   } finally {
     place.world.requests.length = 0;
     place.world.refusals.length = 0;
+    place.world.refusals.length = 0;
   }
 }
 

@@ -359,7 +359,7 @@ export const claudeRules: readonly Rule[] = [
 ];
 
 /** The model's blocks, with fresh ids and signatures that it knows again. */
-function toBlocks(turn: ModelTurn, { model }: EmulatedRequest, memory: Memory): Members[] {
+export function claudeBlocks(turn: ModelTurn, { model }: EmulatedRequest, memory: Memory): Members[] {
   const blocks = turn.said.map((one) => toBlock(one, memory));
   const handed = { model, blocks };
   for (const block of blocks) {
@@ -406,18 +406,28 @@ function toEvents(block: Members, index: number): Members[] {
   ];
 }
 
-/** A message, or its events. */
-export function answer(turn: ModelTurn, request: EmulatedRequest, memory: Memory): Response {
-  const content = toBlocks(turn, request, memory);
+/** A message of Claude, whole and as the events of a stream. */
+export function claudeAnswer(
+  turn: ModelTurn,
+  request: EmulatedRequest,
+  memory: Memory,
+): { whole: Members; events: readonly Members[] } {
+  const content = claudeBlocks(turn, request, memory);
   const head = { id: `msg_${memory.next()}`, type: "message", role: "assistant", model: request.model };
   const stop_reason = stopReason(content);
-  if (!request.streams) return jsonResponse({ ...head, content, stop_reason, stop_sequence: null, usage });
   const events: Members[] = [
     { type: "message_start", message: { ...head, content: [], stop_reason: null, stop_sequence: null, usage } },
     ...content.flatMap(toEvents),
     { type: "message_delta", delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 12 } },
     { type: "message_stop" },
   ];
+  return { whole: { ...head, content, stop_reason, stop_sequence: null, usage }, events };
+}
+
+/** A message, or its events. */
+export function answer(turn: ModelTurn, request: EmulatedRequest, memory: Memory): Response {
+  const { whole, events } = claudeAnswer(turn, request, memory);
+  if (!request.streams) return jsonResponse(whole);
   return eventStream(events.map((data) => ({ event: String(data.type), data })));
 }
 

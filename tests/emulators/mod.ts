@@ -1,4 +1,6 @@
 import { anthropic } from "./anthropic.ts";
+import { azureChat, azureResponses, foundryClaude } from "./azure.ts";
+import { bedrockConverse, bedrockInvoke } from "./bedrock.ts";
 import { cohere } from "./cohere.ts";
 import { dashscope } from "./dashscope.ts";
 import { deepseek } from "./deepseek.ts";
@@ -133,5 +135,32 @@ export const providers: readonly EmulatedProvider[] = [
     headers: { "x-gateway-vertex-project-id": "fake-project", "x-gateway-vertex-region": "us-east5" },
     takesImages: true,
     emulators: [vertexGemini, vertexClaude],
+  },
+  {
+    slug: "bedrock",
+    models: [
+      "us.anthropic.claude-opus-4-8",
+      "amazon.nova-pro-v1:0",
+      "anthropic.claude-sonnet-4-6",
+      "global.amazon.nova-2-lite-v1:0",
+      "anthropic.claude-haiku-4-5-20251001-v1:0",
+    ],
+    takesImages: true,
+    headers: { "x-gateway-aws-region": "us-east-1" },
+    emulators: [bedrockConverse, bedrockInvoke],
+  },
+  {
+    slug: "azure-openai",
+    models: ["gpt-4.1", "gpt-5.1", "gpt-5.4", "gpt-5.6"],
+    takesImages: true,
+    headers: { "x-gateway-azure-resource-name": "emulated", "x-gateway-azure-api-version": "v1" },
+    emulators: [azureChat, azureResponses],
+  },
+  {
+    slug: "azure-ai",
+    models: ["claude-opus-4-8", "claude-sonnet-4-6", "claude-haiku-4-5"],
+    takesImages: true,
+    headers: { "x-gateway-azure-foundry-url": "https://emulated.services.ai.azure.com/anthropic" },
+    emulators: [foundryClaude],
   },
 ];

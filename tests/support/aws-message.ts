@@ -25,11 +25,23 @@ export function message(
   return Buffer.concat([signed, end]);
 }
 
+/** A stream of events, each with the name of its type. */
+export function awsStream(events: readonly { type: string; data: object }[]): Uint8Array<ArrayBuffer> {
+  const messages = events.map(({ type, data }) =>
+    message(
+      { ":event-type": type, ":content-type": "application/json", ":message-type": "event" },
+      JSON.stringify(data),
+    ),
+  );
+  return Uint8Array.from(Buffer.concat(messages));
+}
+
 /** A stream of InvokeModelWithResponseStream: what a model says, event by event. */
 export function chunkStream(events: readonly object[]): Uint8Array<ArrayBuffer> {
-  const chunks = events.map((said) => {
-    const payload = JSON.stringify({ bytes: Buffer.from(JSON.stringify(said)).toString("base64") });
-    return message({ ":event-type": "chunk", ":content-type": "application/json", ":message-type": "event" }, payload);
-  });
-  return Uint8Array.from(Buffer.concat(chunks));
+  return awsStream(
+    events.map((said) => ({
+      type: "chunk",
+      data: { bytes: Buffer.from(JSON.stringify(said)).toString("base64") },
+    })),
+  );
 }

@@ -18,7 +18,8 @@ type ChatAdapter = OperationAdapter<"chat">;
 /** A chat through the provider's Responses API; undefined where it has none for the model. */
 function findOver({ model }: ChatRequest, provider: BoundProvider): ChatAdapter | undefined {
   const native = findOperation(provider, "responses", { model });
-  return native && fitAdapter(chatOverResponses(native, provider.slug), { factsOf: provider.factsOf, isNative: false });
+  const fit = { factsOf: provider.factsOf, isNative: false, isOverResponses: true };
+  return native && fitAdapter(chatOverResponses(native, provider.slug), fit);
 }
 
 const factsOf = ({ model }: ChatRequest, provider: BoundProvider, options: ConversionOptions): ModelFacts => ({

@@ -43,7 +43,7 @@ const adaptive = ({ hidesThinking }: ClaudeFamily): Record<string, unknown> => (
 });
 
 /** The effort that a budget in tokens amounts to. */
-function effortOf(budget: number): string {
+export function effortOf(budget: number): string {
   const levels = ["low", "medium", "high", "xhigh"];
   return levels.find((level) => budget <= (budgets[level] ?? 0)) ?? "max";
 }
@@ -56,20 +56,23 @@ function ownThinking({ thinking }: ChatRequest, family: ClaudeFamily): ThinkingM
   return { thinking: adaptive(family), ...(typeof budget === "number" && { effort: effortOf(budget) }) };
 }
 
+/** What thinking depends on besides the request. */
+interface ThinkingOptions {
+  /** The model must call a tool, which rules out thinking. */
+  mustCall: boolean;
+  /** See the function of this name. */
+  hasCallWithoutThinking: boolean;
+  /** The budget of an effort level; undefined when less than the minimum is left. Default: a fixed one for each level. */
+  toBudget?: typeof budgetOf;
+}
+
 /**
  * Thinking settings: the caller's `thinking` object takes precedence over `reasoning_effort`.
- *
- * @param options.mustCall The model must call a tool, which rules out thinking.
- * @param options.hasCallWithoutThinking See the function of this name.
  */
 export function toThinking(
   request: ChatRequest,
   family: ClaudeFamily,
-  {
-    drop,
-    mustCall,
-    hasCallWithoutThinking,
-  }: ConversionOptions & { mustCall: boolean; hasCallWithoutThinking: boolean },
+  { drop, mustCall, hasCallWithoutThinking, toBudget = budgetOf }: ConversionOptions & ThinkingOptions,
 ): ThinkingMembers {
   const { reasoning_effort: asked } = request;
   const own = ownThinking(request, family);
@@ -80,7 +83,7 @@ export function toThinking(
     return { ...(mustCall ? {} : { thinking: adaptive(family) }), ...own, effort };
   }
   const mayThink = family.hasThinkingBudget && !mustCall && !hasCallWithoutThinking;
-  const budget = mayThink ? budgetOf(asked, readMaxTokens(request)) : undefined;
+  const budget = mayThink ? toBudget(asked, readMaxTokens(request)) : undefined;
   if (own || budget === undefined) {
     drop("reasoning_effort");
     return own ?? {};

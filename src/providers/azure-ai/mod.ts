@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
+import { claudeFacts } from "../anthropic/facts.ts";
 import { claudeClientHeaders, claudeOperations, claudeVersions } from "../anthropic/mod.ts";
 import { authorizeAzure, azureAuthEntries, azureRequirements, unreadAzureMembers } from "../auth/azure.ts";
 import { azureNaming } from "../azure-openai/deployment.ts";
@@ -7,6 +8,7 @@ import { defineProvider } from "../core/define.ts";
 import { bearer } from "../core/headers.ts";
 import { baseAddressSetting, storedSetting } from "../core/settings.ts";
 import type { AddressFacts, OperationAdapters, SignableRequest } from "../core/types.ts";
+import { inferenceFacts } from "./facts.ts";
 import { foundryMedia, inferenceOperations } from "./inference.ts";
 import { createOcr } from "./ocr.ts";
 import { isClaudeAddress, isOfResource, passPath } from "./passed-path.ts";
@@ -83,6 +85,8 @@ export const azureAi = defineProvider({
     inPath: azureNaming.inPath,
     own: ({ deployment_name: deployment }) => [deployment],
   },
+  facts: inferenceFacts,
+  factsWith: ({ foundry_url: url = "" }) => (isClaudeAddress(url) ? claudeFacts : undefined),
   authenticate: (_, { deployment_name: deployment }): Record<string, string> =>
     deployment === undefined ? {} : { "azureml-model-deployment": deployment },
   clientHeaders: claudeClientHeaders,

@@ -152,6 +152,15 @@ function canonicalModel(model: string, { deployment_config: several = [] }: Depl
   return found ? found.alias || found.azure_model_slug || found.azure_deployment_name : model;
 }
 
+/** The model of the deployment that serves a request, where the settings name it; else the name that was asked for. */
+export function modelBehind(asked: string, settings: DeploymentSettings): string {
+  const { deployment_id: id, deployment_config: several, model_name: named } = settings;
+  if (named) return named;
+  if (id !== undefined || several === undefined) return asked;
+  const one = several.find(({ alias }) => alias === asked) ?? several.find(({ is_default }) => is_default === true);
+  return one?.azure_model_slug || one?.azure_deployment_name || asked;
+}
+
 /** How models are named here. */
 export const azureNaming = {
   canonical: canonicalModel,

@@ -3,7 +3,7 @@ import { authorizeAzure, azureAuthEntries, azureRequirements, unreadAzureMembers
 import { defineProvider } from "../core/define.ts";
 import type { RealtimeRequest } from "../core/operations.ts";
 import type { OperationAdapters } from "../core/types.ts";
-import { leaveOutEffort } from "../openai/own-chat.ts";
+import { fitOwnChat } from "../openai/own-chat.ts";
 import { hostedMediaOperations } from "../openai-compatible/media.ts";
 import { toSessionPath } from "../openai-compatible/realtime.ts";
 import { createRequestMap } from "../openai-compatible/request.ts";
@@ -15,7 +15,9 @@ import {
   deploymentEntries,
   findDeployment,
   fromVirtualKey,
+  modelBehind,
 } from "./deployment.ts";
+import { azureOpenaiFacts } from "./facts.ts";
 import { passPath } from "./passed-path.ts";
 
 /** Path of an operation. Dated API versions name the deployment in the path, `v1` names it in the body. */
@@ -27,7 +29,7 @@ function pathOf(settings: DeploymentSettings, model: string, suffix: string): st
 
 const toChat = createRequestMap(
   "azure-openai",
-  { developer: true, replay: "none", adapt: leaveOutEffort },
+  { developer: true, replay: "none", adapt: fitOwnChat },
   { streams: true },
 );
 
@@ -61,6 +63,12 @@ function modelOf(settings: DeploymentSettings, asked: string): string {
   return (apiVersion === "v1" ? (name ?? model) : model) ?? asked;
 }
 
+/** First API version with a date that has the Responses API. */
+const firstResponses = "2025-03-01";
+
+/** Whether the Responses API exists in a version; names without a date, such as `v1`, are newer. */
+const hasResponses = (version: string): boolean => !/^\d{4}-/.test(version) || version >= firstResponses;
+
 function operationsOf(settings: DeploymentSettings): OperationAdapters {
   return {
     ...hostedMediaOperations({
@@ -71,7 +79,10 @@ function operationsOf(settings: DeploymentSettings): OperationAdapters {
     }),
     chat: {
       path: ({ model }) => pathOf(settings, model, "/chat/completions"),
-      toUpstream: (request, options) => ({ ...toChat(request, options), model: modelOf(settings, request.model) }),
+      toUpstream: ({ model, ...request }, options) => ({
+        ...toChat({ ...request, model: modelBehind(model, settings) }, options),
+        model: modelOf(settings, model),
+      }),
     },
     complete: {
       path: ({ model }) => pathOf(settings, model, "/completions"),
@@ -87,6 +98,7 @@ function operationsOf(settings: DeploymentSettings): OperationAdapters {
     },
     realtime: { method: "GET", path: (request) => realtimePath(settings, request) },
     responses: {
+      serves: ({ model }) => hasResponses(findDeployment(settings, model).apiVersion),
       path: ({ model }) => responsesPath(settings, model),
       toUpstream: (request) => {
         const { name, model } = findDeployment(settings, request.model);
@@ -126,7 +138,10 @@ export const azureOpenai = defineProvider({
     isPathOnly: true,
     canonical: (model, settings) => azureNaming.canonical(model, settings),
     own: (settings) => azureNaming.own(settings),
+    behind: (model, settings) => modelBehind(model, settings),
   },
+  facts: azureOpenaiFacts,
+  isNativeChat: true,
   nativeGroups: ["assistants", "vector_stores", "videos", "realtime_secrets"],
   authenticate: () => ({}),
   authorize: (request, settings, tools) =>

@@ -16,6 +16,7 @@ import { defineProvider, passBelow } from "../core/define.ts";
 import type { OperationAdapter } from "../core/types.ts";
 import { correctCalls } from "../shared/call-corrector.ts";
 import { withStreamUsage } from "../shared/plain.ts";
+import { mantleFacts } from "./facts.ts";
 
 /** A schema without `propertyNames`, which Gemma models reject. */
 function withoutPropertyNames(value: unknown): unknown {
@@ -67,6 +68,7 @@ export const bedrockMantle = defineProvider({
   // both APIs are on one host; Anthropic's has a path prefix
   passPath: (asked) => passBelow({ ...asked, isProxied: false }, asked.path.startsWith("/anthropic/") ? "" : "/v1"),
   clientHeaders: claudeClientHeaders,
+  facts: mantleFacts,
   models: { canonical: bedrockNaming.canonical, variantOf: bedrockNaming.variantOf },
   authenticate: awsApiKey,
   authorize: createAwsAuthorize({ provider: "bedrock-mantle", service: "bedrock-mantle" }),

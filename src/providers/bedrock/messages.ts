@@ -1,9 +1,10 @@
 import { crc32 } from "../../lib/hash.ts";
-import { isObject, nonEmptyString, parseJson } from "../../lib/json.ts";
+import { isObject, nonEmptyString } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { isCallPlace, isReasoningPart, placeCalls } from "../../schemas/content-blocks.ts";
+import { readCallArguments } from "../core/fit-messages.ts";
 import type { ConversionOptions } from "../core/types.ts";
-import { type BedrockModel, takesCachePoints } from "./model.ts";
+import { type BedrockModel, isNova, takesCachePoints } from "./model.ts";
 import { type Block, mediaPart, refuse } from "./parts.ts";
 
 type Message = ChatRequest["messages"][number];
@@ -33,17 +34,25 @@ export function cachePoints(holder: unknown, { model, options }: Pick<MessageRul
     options.drop("cache_control");
     return [];
   }
-  const ttl = control.ttl === "5m" || control.ttl === "1h" ? { ttl: control.ttl } : {};
+  // Nova has one lifetime
+  const isTimed = !isNova(model) && (control.ttl === "5m" || control.ttl === "1h");
+  const ttl = isTimed ? { ttl: control.ttl } : {};
   return [{ cachePoint: { type: "default", ...ttl } }];
 }
 
-/** A tool call id that Converse accepts. Other ids are rewritten, equal ones always alike. */
+/**
+ * A tool call id that Converse and the models behind it accept: Claude takes no dots and colons. Other ids are rewritten, equal
+ * ones always alike.
+ */
 function toolUseId(id: unknown): string {
   const text = nonEmptyString(id) ?? "call";
-  if (/^[a-zA-Z0-9_.:-]{1,64}$/.test(text)) return text;
+  if (/^[a-zA-Z0-9_-]{1,64}$/.test(text)) return text;
   const digest = crc32(encodeURIComponent(text)).toString(16).padStart(8, "0");
-  return `${text.replaceAll(/[^a-zA-Z0-9_.:-]/g, "_").slice(0, 55)}_${digest}`;
+  return `${text.replaceAll(/[^a-zA-Z0-9_-]/g, "_").slice(0, 55)}_${digest}`;
 }
+
+/** Converse rejects text blocks without text. */
+const isBlank = (text: unknown): boolean => typeof text === "string" && text.trim() === "";
 
 /** Reasoning of an earlier response; only reasoning with the model's signature can be sent back. */
 function reasoningBlocks(part: Record<string, unknown>, { model, options }: MessageRules): Block[] {
@@ -59,11 +68,11 @@ function reasoningBlocks(part: Record<string, unknown>, { model, options }: Mess
 }
 
 function partBlocks(part: unknown, rules: MessageRules): Block[] {
-  if (typeof part === "string") return part === "" ? [] : [{ text: part }];
+  if (typeof part === "string") return isBlank(part) ? [] : [{ text: part }];
   if (!isObject(part)) refuse("Cannot read a part of a message: it is not an object");
   if (isReasoningPart(part)) return reasoningBlocks(part, rules);
   const text = part.type === "text" || part.type === "refusal" ? (part.text ?? part.refusal) : undefined;
-  if (text === "") return [];
+  if (isBlank(text)) return [];
   const block = typeof text === "string" ? { text } : mediaPart(part);
   return [block, ...cachePoints(part, rules)];
 }
@@ -77,8 +86,7 @@ function contentBlocks(content: unknown, rules: MessageRules): Block[] {
 function callBlocks(call: unknown, rules: MessageRules): Block[] {
   const { id, function: named } = isObject(call) ? call : {};
   const { name, arguments: written } = isObject(named) ? named : {};
-  const input = written === undefined || written === null || written === "" ? {} : parseJson(String(written));
-  if (!isObject(input)) refuse(`Cannot read the arguments of the call of ${String(name)}: they are not a JSON object`);
+  const input = readCallArguments(written, rules.options);
   if (rules.flattens) return [{ text: `Call of the tool ${String(name)}: ${JSON.stringify(input)}` }];
   return [{ toolUse: { toolUseId: toolUseId(id), name, input } }, ...cachePoints(call, rules)];
 }
@@ -110,6 +118,8 @@ function resultBlocks(message: Message, rules: MessageRules): Block[] {
   const own = cachePoints(message, rules);
   if (rules.flattens) return [{ text: `Result of the tool call ${id}:` }, ...content];
   const status = message.is_error === true ? { status: "error" } : {};
+  // a failed call must have content
+  if (message.is_error === true && content.length === 0) content.push({ text: "The tool call failed." });
   return [{ toolResult: { toolUseId: id, content, ...status } }, ...(own.length > 0 ? own : points)];
 }
 
@@ -137,6 +147,28 @@ function settleDocuments(turns: readonly Turn[]): void {
     }
     if (hasDocument && !content.some((block) => "text" in block)) content.push({ text: "See the document." });
   }
+}
+
+/**
+ * Leaves out the cache points that Nova rejects: it takes them behind text only
+ * (https://docs.aws.amazon.com/bedrock/latest/userguide/prompt-caching.html).
+ */
+export function settleCachePoints(turns: readonly Turn[], { model, options }: MessageRules): void {
+  if (!isNova(model)) return;
+  for (const turn of turns) {
+    const { content } = turn;
+    const taken = content.filter((block, index) => !("cachePoint" in block) || "text" in (content[index - 1] ?? {}));
+    if (taken.length === content.length) continue;
+    options.drop("cache_control");
+    turn.content = taken;
+  }
+}
+
+/** Whether the last turn answers calls whose reasoning is not sent back. */
+export function hasCallWithoutThinking(turns: readonly Turn[]): boolean {
+  const [caller, results] = turns.slice(-2);
+  const answers = results?.content.some((block) => "toolResult" in block) === true;
+  return answers && caller?.role === "assistant" && !("reasoningContent" in (caller.content[0] ?? {}));
 }
 
 /** Whether messages contain tool calls or tool results. */

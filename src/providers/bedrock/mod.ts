@@ -20,9 +20,10 @@ import { batchOutput, createBatchCalls } from "./batches.ts";
 import { claudeOperations } from "./claude.ts";
 import { createCompletion } from "./complete.ts";
 import { fromEmbedding, splitEmbedding, toEmbedding } from "./embed.ts";
+import { bedrockFacts } from "./facts.ts";
 import { createObjectRules, fileEntries } from "./files.ts";
 import { fromImages, toImages } from "./images.ts";
-import { bedrockNaming, readModel } from "./model.ts";
+import { bedrockNaming, modelBehind, readModel } from "./model.ts";
 import { toConverse } from "./request.ts";
 import { createRerank } from "./rerank.ts";
 import { createConverseMapper } from "./stream.ts";
@@ -112,7 +113,8 @@ export const bedrock = defineProvider<BedrockSettings>({
     const name = hosts.find(([form]) => form.test(path))?.[1] ?? "bedrock-runtime";
     return `https://${name}.${region}.${awsDomain(environment)}`;
   },
-  models: bedrockNaming,
+  models: { ...bedrockNaming, behind: (model, { bedrock_model: stated }) => modelBehind(model, stated) },
+  facts: bedrockFacts,
   authenticate: awsApiKey,
   authorize: createAwsAuthorize({ provider: "bedrock", service: "bedrock" }),
   operations,

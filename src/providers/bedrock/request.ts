@@ -1,13 +1,21 @@
 import { finiteNumber, isObject, nonEmptyString } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { toAnswerSchema } from "../anthropic/schema.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { isKnownMember } from "../shared/known.ts";
 import { isGiven } from "../shared/messages.ts";
 import { betaFields } from "./betas.ts";
-import { cachePoints, holdsToolBlocks, toSystem, toTurns } from "./messages.ts";
+import {
+  cachePoints,
+  hasCallWithoutThinking,
+  holdsToolBlocks,
+  settleCachePoints,
+  toSystem,
+  toTurns,
+} from "./messages.ts";
 import { type BedrockModel, claudeFamily } from "./model.ts";
 import { type Block, refuse } from "./parts.ts";
-import { reasoningFields } from "./reasoning.ts";
+import { isHighest, reasoningFields } from "./reasoning.ts";
 import { toTools } from "./tools.ts";
 
 /** Fields that are converted, or that control how the response is sent. */
@@ -79,14 +87,16 @@ function toInference({ request, model, options }: Conversion, fields: Block): Bl
   const topP = finiteNumber(request.top_p);
   const maxTokens = maxTokensOf(request);
   const omitted = new Set<string>();
-  if (isThinking(fields)) {
+  if (isThinking(fields) || isHighest(fields)) {
     for (const name of ["temperature", "top_p"]) if (isGiven(request[name])) omitted.add(name);
-  } else if (claudeFamily(model)?.takesOneSampler && temperature !== undefined && topP !== undefined) {
+  } else if (claudeFamily(model, options)?.takesOneSampler && temperature !== undefined && topP !== undefined) {
     omitted.add("top_p");
   }
+  const isUnlimited = isHighest(fields) && maxTokens !== undefined;
+  if (isUnlimited) omitted.add(isGiven(request.max_completion_tokens) ? "max_completion_tokens" : "max_tokens");
   for (const name of omitted) options.drop(name);
   const inference = {
-    ...(maxTokens !== undefined && { maxTokens }),
+    ...(maxTokens !== undefined && !isUnlimited && { maxTokens }),
     ...(temperature !== undefined &&
       !omitted.has("temperature") && { temperature: Math.min(Math.max(temperature, 0), 1) }),
     ...(topP !== undefined && !omitted.has("top_p") && { topP }),
@@ -157,8 +167,10 @@ function toOutputConfig({ request, options }: Conversion): Block | undefined {
     return undefined;
   }
   if (!isObject(schema)) refuse("Cannot read response_format: json_schema.schema is missing", "response_format");
+  // all models take the same subset (https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html)
+  const taken = toAnswerSchema(schema, (keyword) => options.drop(`response_format.json_schema.schema.${keyword}`));
   const jsonSchema = {
-    schema: JSON.stringify(schema),
+    schema: JSON.stringify(taken),
     ...(nonEmptyString(name) !== undefined && { name }),
     ...(nonEmptyString(description) !== undefined && { description }),
   };
@@ -188,6 +200,12 @@ function withoutAbsent(members: Block): Block {
   return Object.fromEntries(Object.entries(members).filter(([, value]) => isGiven(value)));
 }
 
+/** Whether the model must call a tool. */
+function demandsTool(toolConfig: Block | undefined): boolean {
+  const choice = toolConfig?.toolChoice;
+  return isObject(choice) && !("auto" in choice);
+}
+
 /**
  * A request to Converse (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_Converse.html).
  *
@@ -202,10 +220,14 @@ export function toConverse(request: ChatRequest, model: BedrockModel, options: C
   const rules = { model, options, flattens };
   const messages = toTurns(request.messages, rules);
   messages.at(-1)?.content.push(...cachePoints(request, rules));
+  settleCachePoints(messages, rules);
   const system = toSystem(request.messages, rules);
-  const effort = nonEmptyString(request.reasoning_effort);
-  const thinking = isObject(request.thinking) ? request.thinking : undefined;
-  const reasoning = reasoningFields(model, { effort, thinking, maxTokens: maxTokensOf(request) }, options);
+  const reasoning = reasoningFields(request, {
+    model,
+    options,
+    mustCall: demandsTool(toolConfig),
+    hasCallWithoutThinking: hasCallWithoutThinking(messages),
+  });
   const fields = toAdditional(conversion, reasoning, native);
   return withoutAbsent({
     messages,

@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { UpstreamError } from "../../errors.ts";
 import { parseJson } from "../../lib/json.ts";
 import type { ChatRequest, Usage } from "../../schemas/chat.ts";
+import { callPlace } from "../../schemas/content-blocks.ts";
 import type { ConversionOptions, StreamMapper } from "../core/types.ts";
 import { toFinishReason, toUsage } from "./answer.ts";
 import { BlockDelta, BlockStart, BlockStop, MessageStop, StreamFailure, StreamMetadata } from "./wire.ts";
@@ -23,17 +24,36 @@ export function requireNoFailure(event: string, data: string): void {
   });
 }
 
-/** Reasoning as content blocks that callers assemble: by block index, delta by delta. */
-function reasoningDelta(
-  block: number,
-  { text, signature, redactedContent }: NonNullable<v.InferOutput<typeof BlockDelta>["delta"]["reasoningContent"]>,
-): object {
-  const delta = {
-    ...(typeof text === "string" && { thinking: text }),
-    ...(typeof signature === "string" && { signature }),
-    ...(typeof redactedContent === "string" && { data: redactedContent }),
-  };
-  return { ...(text && { reasoning_content: text }), content_blocks: [{ index: block, delta }] };
+type ReasoningDelta = NonNullable<v.InferOutput<typeof BlockDelta>["delta"]["reasoningContent"]>;
+
+/** Content blocks that callers assemble: by their index, delta by delta. The first delta of a block has its type. */
+class BlockDeltas {
+  readonly #begun = new Set<number>();
+
+  #add(index: number, type: string, delta: object): object {
+    const isFirst = !this.#begun.has(index);
+    this.#begun.add(index);
+    return { content_blocks: [{ index, delta: isFirst ? { type, ...delta } : delta }] };
+  }
+
+  text(index: number, text: string): object {
+    return { content: text, ...this.#add(index, "text", { text }) };
+  }
+
+  reasoning(index: number, { text, signature, redactedContent }: ReasoningDelta): object {
+    const delta = {
+      ...(typeof text === "string" && { thinking: text }),
+      ...(typeof signature === "string" && { signature }),
+      ...(typeof redactedContent === "string" && { data: redactedContent }),
+    };
+    const type = typeof redactedContent === "string" ? "redacted_thinking" : "thinking";
+    return { ...(text && { reasoning_content: text }), ...this.#add(index, type, delta) };
+  }
+
+  /** The place of a call among the blocks. */
+  place(index: number, id: string): object {
+    return { content_blocks: [{ index, delta: callPlace(id) }] };
+  }
 }
 
 type MakeChunk = (delta: object, finish?: string) => object;
@@ -41,6 +61,7 @@ type MakeChunk = (delta: object, finish?: string) => object;
 /** Makes chunks of content blocks. Tool calls are numbered across the whole stream. */
 function createBlockMapper(chunk: MakeChunk, { strict }: ConversionOptions) {
   const calls = new Map<number, OpenCall>();
+  const deltas = new BlockDeltas();
   const argumentsChunk = (index: number, text: string) =>
     chunk({ tool_calls: [{ index, function: { arguments: text } }] });
   return {
@@ -51,13 +72,16 @@ function createBlockMapper(chunk: MakeChunk, { strict }: ConversionOptions) {
       const index = calls.size;
       calls.set(contentBlockIndex, { index, hasArguments: false });
       const named = { name: tool.name, arguments: "" };
-      return [chunk({ tool_calls: [{ index, id: tool.toolUseId, type: "function", function: named }] })];
+      const call = { index, id: tool.toolUseId, type: "function", function: named };
+      const place = strict ? {} : deltas.place(contentBlockIndex, tool.toolUseId);
+      return [chunk({ tool_calls: [call], ...place })];
     },
     continue(data: unknown): object[] {
       const { contentBlockIndex, delta } = v.parse(BlockDelta, data);
-      if (typeof delta.text === "string") return [chunk({ content: delta.text })];
+      if (typeof delta.text === "string")
+        return [chunk(strict ? { content: delta.text } : deltas.text(contentBlockIndex, delta.text))];
       if (delta.reasoningContent) {
-        return strict ? [] : [chunk(reasoningDelta(contentBlockIndex, delta.reasoningContent))];
+        return strict ? [] : [chunk(deltas.reasoning(contentBlockIndex, delta.reasoningContent))];
       }
       const call = calls.get(contentBlockIndex);
       const text = delta.toolUse?.input;

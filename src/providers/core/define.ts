@@ -61,6 +61,25 @@ function withFacts(operations: OperationAdapters, fit: FitOptions): OperationAda
   return operations.chat ? { ...operations, chat: fitAdapter(operations.chat, fit) } : operations;
 }
 
+/** Reads the facts of a provider's models, each of its tables once. */
+function createFactReaders<Settings>({
+  facts = plainFacts,
+  factsWith,
+  models = {},
+}: ProviderDefinition<Settings>): (settings: Settings) => FactReader {
+  const readers = new Map<FactTable, FactReader>();
+  const readerOf = (table: FactTable): FactReader => {
+    const reader = readers.get(table) ?? createFactReader(table);
+    readers.set(table, reader);
+    return reader;
+  };
+  return (settings) => {
+    const read = readerOf(factsWith?.(settings) ?? facts);
+    const { behind } = models;
+    return behind ? (model, host) => read(behind(model, settings), host) : read;
+  };
+}
+
 /** A provider whose settings have been read. */
 function bindDefinition<Settings>(
   definition: ProviderDefinition<Settings>,
@@ -143,8 +162,8 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
   const unreadSettings = listUnread(definition.settings);
   const { requires = {}, virtualKeys = {} } = definition.settings;
   const keyOf = createKeyReader(settings);
-  const factsOf = createFactReader(definition.facts ?? plainFacts);
-  const bindSettings = (values: Settings) => bindDefinition(definition, values, factsOf);
+  const factsFor = createFactReaders(definition);
+  const bindSettings = (values: Settings) => bindDefinition(definition, values, factsFor(values));
   const readValues = createSettingsReader(definition.settings);
   const bindValues = (values: Record<string, string>) => bindSettings(parseSettings(definition.settings, values));
   const known = new BoundedMap<string, BoundProvider>(maxBound);

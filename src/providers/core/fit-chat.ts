@@ -64,6 +64,15 @@ function fitFields(
   body.reasoning_format ??= reasoningFormat;
 }
 
+/** Turns reasoning off where chat completions do not serve functions together with it. */
+function fitEffortOfTools(body: ChatRequest, facts: ModelFacts, options: ConversionOptions): void {
+  const { chatServesToolsWithReasoning: isServed = true, thinksByDefault = false } = facts;
+  const { reasoning_effort: asked, tools = [] } = body;
+  if (isServed || asked === "none" || (tools ?? []).length === 0) return;
+  if (thinksByDefault || (asked !== undefined && asked !== null)) options.drop("reasoning_effort");
+  body.reasoning_effort = "none";
+}
+
 /** A tool whose schema the model takes. */
 function fitTool(tool: Tool, facts: ModelFacts, budget: Budget): Tool {
   const { function: named } = tool;
@@ -83,6 +92,7 @@ export function fitChat(request: ChatRequest, facts: ModelFacts, options: Conver
   fitThinking(body, facts, options);
   fitEffort(body, facts, options);
   fitFields(body, facts, options);
+  fitEffortOfTools(body, facts, options);
   if (body.tools) {
     const budget = createSchemaBudget();
     body.tools = body.tools.map((tool) => fitTool(tool, facts, budget));
@@ -136,10 +146,16 @@ class FittingReader {
   read(request: ChatRequest, options: ConversionOptions): Fitting {
     const known = this.#known.get(options);
     if (known?.request === request) return known;
-    const { factsOf, isNative } = this.#options;
+    const { factsOf, isNative, isOverResponses } = this.#options;
     // what the operator says of a model holds for chats in its own dialect too
     const isOwn = isNative && !options.isConverted;
-    const facts = isOwn ? options.modelFacts : { ...factsOf(request.model, options), ...options.modelFacts };
+    const facts = isOwn
+      ? options.modelFacts
+      : {
+          ...factsOf(request.model, options),
+          ...options.modelFacts,
+          ...(isOverResponses && { chatServesToolsWithReasoning: true }),
+        };
     const names = facts && findToolNames(request, nameRulesOf(facts));
     const made = { request, facts, names };
     this.#known.set(options, made);
@@ -185,4 +201,6 @@ export interface FitOptions {
   factsOf: FactReader;
   /** The provider speaks this dialect itself: chats of its clients are sent unchanged. */
   isNative: boolean;
+  /** The Responses API serves the chat: it has functions together with reasoning. Default: no. */
+  isOverResponses?: boolean;
 }

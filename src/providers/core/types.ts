@@ -191,6 +191,8 @@ export interface PassedPath {
 export interface ModelNaming<Settings> {
   /** One name for all spellings of a model. Default: the name unchanged. */
   canonical?(model: string, settings: Settings): string;
+  /** The model whose facts count, where requests name a deployment or a profile instead. Default: the name unchanged. */
+  behind?(model: string, settings: Settings): string;
   /** The base model of a variant: denying it denies the variant too. Default: none. */
   variantOf?(canonical: string): string | undefined;
   /** The model a decoded path names; null when it names none. Default, and for undefined: `modelInPath`. */
@@ -253,6 +255,8 @@ export interface ProviderDefinition<Settings> {
   operations: OperationAdapters | ((settings: Settings) => OperationAdapters);
   /** What its models take. Default: what OpenAI's chat completions take. */
   facts?: FactTable;
+  /** What they take instead with certain settings, as another address; undefined: `facts`. */
+  factsWith?(settings: Settings): FactTable | undefined;
   /** It speaks the chat completions dialect itself: chats of its clients are sent unchanged. Default: no. */
   isNativeChat?: boolean;
   /** Where the usage of a response says what the response cost. Default: nowhere. */
