@@ -14,7 +14,7 @@ export interface InlineImage {
  *
  * @param place Path of the field that holds the address.
  */
-export type FindImage = (url: string, place: string) => InlineImage | undefined;
+type FindImage = (url: string, place: string) => InlineImage | undefined;
 
 const isWebAddress = (url: unknown): url is string => typeof url === "string" && /^https?:\/\//i.test(url);
 

@@ -10,7 +10,7 @@ const factsOf = createFactReader(openaiFacts);
 const reasonsNot = /^(?:ft:)?(?:gpt-3\.5|gpt-4|chatgpt-4o)/;
 
 /** Drops an effort level the model does not support (https://platform.openai.com/docs/guides/reasoning). */
-export function leaveOutEffort(body: RequestBody, { drop }: ConversionOptions): void {
+function leaveOutEffort(body: RequestBody, { drop }: ConversionOptions): void {
   if (body.reasoning_effort === undefined || !reasonsNot.test(String(body.model))) return;
   if (body.reasoning_effort !== null && body.reasoning_effort !== "none") drop("reasoning_effort");
   delete body.reasoning_effort;
