@@ -32,6 +32,12 @@ const documentMembers = ["title", "context"];
 /** Fields of a message that hold text besides its content. */
 const messageMembers = ["refusal", "reasoning_content", "reasoning"];
 
+/** Reasoning in OpenRouter's form: its text is in two members. */
+function walkDetail(detail: unknown, replace: Replace): unknown {
+  if (!isObject(detail)) return detail;
+  return withMember(withMember(detail, "text", onText(replace)), "summary", onText(replace));
+}
+
 /** The source of a document, where it is text (https://docs.claude.com/en/docs/build-with-claude/citations). */
 function walkSource(source: unknown, replace: Replace): unknown {
   if (!isObject(source)) return source;
@@ -131,6 +137,7 @@ function walkMessage(message: unknown, replace: Replace): unknown {
   for (const name of messageMembers) changed = withMember(changed, name, (said) => walkContent(said, replace));
   const said: Said = [message, changed];
   changed = withMember(changed, "content_blocks", (blocks) => walkBlocks(blocks, said, replace));
+  changed = withMember(changed, "reasoning_details", (list) => mapItems(list, (one) => walkDetail(one, replace)));
   changed = withMember(changed, "audio", onMember("transcript", replace));
   changed = withMember(changed, "function_call", onArguments(replace));
   return withMember(changed, "tool_calls", (calls) => mapItems(calls, (call) => walkToolCall(call, replace)));

@@ -9,9 +9,20 @@ export type ReasoningDetail = Record<string, unknown>;
 /** Begins signatures of calls that carry details: no model's own signature begins like this. */
 const mark = "details:";
 
-/** The signature of a call that carries details, for dialects that have no place for them. */
+/** Members whose text clients see elsewhere, and whose pieces a stream sends one after the other. */
+const pieced = ["text", "summary"] as const;
+
+/**
+ * The signature of a call that carries details, for dialects that have no place for them. In place of their text is its length:
+ * the text itself is the reasoning that clients see, which guardrails have looked at.
+ */
 function toDetailSignature(details: readonly ReasoningDetail[]): string {
-  return mark + JSON.stringify(details);
+  const short = details.map((detail) => {
+    const made = { ...detail };
+    for (const name of pieced) if (typeof made[name] === "string") made[name] = made[name].length;
+    return made;
+  });
+  return mark + JSON.stringify(short);
 }
 
 /** Whether a signature carries details, so that it means nothing to other hosts. */
@@ -19,13 +30,29 @@ export function isDetailSignature(signature: unknown): signature is string {
   return typeof signature === "string" && signature.startsWith(mark);
 }
 
-/** The details of a signature; undefined for other signatures. */
-export function readDetailSignature(signature: unknown): ReasoningDetail[] | undefined {
-  return isDetailSignature(signature) ? objectsIn(parseJson(signature.slice(mark.length))) : undefined;
+/**
+ * The details that calls carry, in their order. Those whose text is not what the model said are left out.
+ *
+ * @param signatures Signatures of the calls of one message; those of other kinds are ignored.
+ * @param text The reasoning of the message.
+ */
+export function readDetails(signatures: readonly unknown[], text: string): ReasoningDetail[] {
+  const details = signatures
+    .filter(isDetailSignature)
+    .flatMap((signature) => objectsIn(parseJson(signature.slice(mark.length))));
+  const lengthOf = (detail: ReasoningDetail) =>
+    pieced.map((name) => detail[name]).find((one) => typeof one === "number");
+  const isSaid = details.reduce((sum, detail) => sum + Number(lengthOf(detail) ?? 0), 0) === text.length;
+  let place = 0;
+  return details.flatMap((detail) => {
+    const length = lengthOf(detail);
+    if (length === undefined) return [detail];
+    const said = text.slice(place, place + Number(length));
+    place += Number(length);
+    const name = typeof detail.text === "number" ? "text" : "summary";
+    return isSaid ? [{ ...detail, [name]: said }] : [];
+  });
 }
-
-/** Members whose pieces a stream sends one after the other. */
-const pieced = ["text", "summary"] as const;
 
 /** Details of a stream, with the pieces of one text put together. */
 export function joinDetails(pieces: readonly ReasoningDetail[]): ReasoningDetail[] {

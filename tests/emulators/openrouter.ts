@@ -48,14 +48,27 @@ function joinDetails(details: readonly Members[]): Members[] {
 const write = (details: readonly Members[]): string =>
   JSON.stringify(joinDetails(details).map((detail) => Object.fromEntries(Object.entries(detail).sort())));
 
-/** The first message with calls whose details are not those that came with them. */
-function findChangedDetails(messages: readonly Members[], memory: Memory): string | undefined {
+/** Details that the vendor verifies. */
+const isVerified = ({ type, signature }: Members): boolean => type === "reasoning.encrypted" || signature !== undefined;
+
+/** Whether a request asks the model to think. */
+const asksToThink = ({ reasoning }: Members): boolean =>
+  isObject(reasoning) && reasoning.enabled !== false && reasoning.effort !== "none";
+
+/**
+ * The first message with calls whose details are not those that came with them: changed, in another order, or without what the
+ * vendor verifies.
+ */
+function findChangedDetails(messages: readonly Members[], memory: Memory, isDemanded: boolean): string | undefined {
   for (const message of messages) {
     const handed = memory.find(callsOf(message)[0]?.id)?.blocks[0];
     if (!handed?.reasoning_details) continue;
-    const wanted = write(objectsOf(handed.reasoning_details));
-    const found = write(objectsOf(message.reasoning_details));
-    if (found !== wanted) return `${found} instead of ${wanted}`;
+    const wanted = joinDetails(objectsOf(handed.reasoning_details));
+    const found = joinDetails(objectsOf(message.reasoning_details)).map((detail) => write([detail]));
+    const rest = wanted.filter((detail) => found.includes(write([detail])) || (isDemanded && isVerified(detail)));
+    if (JSON.stringify(found) !== JSON.stringify(rest.map((detail) => write([detail])))) {
+      return `${found} instead of ${write(wanted)}`;
+    }
   }
   return undefined;
 }
@@ -88,7 +101,7 @@ const rules: readonly Rule[] = [
     source: `${sources.preserved}, ${sources.gemini}`,
     models: isGemini,
     find: (request, memory) => {
-      const fault = findChangedDetails(messagesOf(request), memory);
+      const fault = findChangedDetails(messagesOf(request), memory, true);
       return fault && `Gemini models require OpenRouter reasoning details to be preserved in each request. (${fault})`;
     },
   },
@@ -97,7 +110,7 @@ const rules: readonly Rule[] = [
     source: sources.preserved,
     models: isClaude,
     find: (request, memory) => {
-      const fault = findChangedDetails(messagesOf(request), memory);
+      const fault = findChangedDetails(messagesOf(request), memory, asksToThink(request.body));
       return fault && `The thinking blocks in an assistant message cannot be modified. (${fault})`;
     },
   },

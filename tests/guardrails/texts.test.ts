@@ -393,6 +393,19 @@ test("reasoning, refusals, transcripts and documents of messages count as text",
   assert.deepEqual(readText(messages, { messages: [{ role: "user", content }] }, "last"), ["a", "b", "c", "d"]);
 });
 
+test("details of reasoning count as text, and are rewritten", () => {
+  const place = { phase: after, requestType: "chatComplete" } as const;
+  const details = [
+    { type: "reasoning.text", text: "my secret", index: 0 },
+    { type: "reasoning.summary", summary: "a secret", index: 1 },
+    { type: "reasoning.encrypted", data: "AAAA", index: 2 },
+  ];
+  const body = freeze({ choices: [{ message: { content: "a", reasoning_details: details } }] });
+  assert.deepEqual(readText(place, body, "last"), ["a", "my secret", "a secret"]);
+  const written = writeText(place, body, { scope: "last", texts: [null, "[cut]", "[cut]"] });
+  assert.doesNotMatch(JSON.stringify(written), /secret/);
+});
+
 test("writeText() changes reasoning in every field of a message that has it", () => {
   const place = { phase: after, requestType: "chatComplete" } as const;
   const message = { content: "a", reasoning_content: "my secret" };

@@ -1,6 +1,6 @@
 import { isObject, objectsIn } from "../../lib/json.ts";
 import { isReasoningPart } from "../../schemas/content-blocks.ts";
-import { isDetailSignature, readDetailSignature } from "../../schemas/reasoning-details.ts";
+import { isDetailSignature, readDetails } from "../../schemas/reasoning-details.ts";
 import type { ConversionOptions } from "../core/types.ts";
 
 /** How a provider's messages differ from the gateway's. */
@@ -62,17 +62,17 @@ function adaptToolCall(call: unknown, rules: MessageRules, options: ConversionOp
   return { ...made, function: without(made.function, "thought_signature", options) };
 }
 
-/** An earlier response with the details that its calls carry, in their order; they say what its reasoning says. */
+/** An earlier response with the details that its calls carry; they say what its reasoning says. */
 function restoreDetails(message: Part): Part {
   const calls = objectsIn(message.tool_calls);
-  const carried = calls.flatMap(({ thought_signature: signature }) => readDetailSignature(signature) ?? []);
-  if (carried.length === 0 && message.reasoning_details === undefined) return message;
-  const { reasoning_content: _content, reasoning: _reasoning, reasoning_details: given, ...rest } = message;
-  return {
-    ...rest,
-    reasoning_details: given ?? carried,
-    ...(carried.length > 0 && { tool_calls: calls.map(withoutCarried) }),
-  };
+  const signatures = calls.map(({ thought_signature: signature }) => signature);
+  const { reasoning_content: content, reasoning, reasoning_details: given, ...rest } = message;
+  if (given !== undefined) return { ...rest, reasoning_details: given };
+  if (!signatures.some(isDetailSignature)) return message;
+  const text = [content, reasoning].find((one) => typeof one === "string");
+  const details = readDetails(signatures, String(text ?? ""));
+  const carried = { ...rest, tool_calls: calls.map(withoutCarried) };
+  return details.length > 0 ? { ...carried, reasoning_details: details } : { ...message, ...carried };
 }
 
 function withoutCarried(call: Part): Part {
