@@ -243,6 +243,18 @@ test("a prefix that the caller sets itself is Mistral's own field, and its answe
   assert.equal(choices[0]?.message.content, '{"a": 1}');
 });
 
+for (const stream of [false, true]) {
+  test(`an answer that the client begins is continued by Mistral on Vertex AI too, ${stream ? "streamed" : "whole"}`, async () => {
+    answer = repeating(['{"a": ', "1}"]);
+    const begun = { role: "assistant", content: '{"a": ' };
+    const place = { "x-gateway-vertex-project-id": "p", "x-gateway-vertex-region": "europe-west4" };
+    const body = { model: "mistralai.mistral-small-2603", max_tokens: 100, stream, messages: [hello, begun] };
+    const { response, upstream } = await ask("/v1/messages", "vertex-ai", body, place);
+    assert.deepEqual(objectsOf(upstream.messages).at(-1), { ...begun, prefix: true });
+    assert.equal(textsIn(await response.text()), "1}");
+  });
+}
+
 const root = { anyOf: [{ properties: { a: { type: "string" } } }, { properties: { b: { type: "string" } } }] };
 
 for (const [provider, model] of [

@@ -11,12 +11,19 @@ const textOf = (part: unknown): string => (isObject(part) && typeof part.text ==
  * message with `prefix: true` only, and repeats its text in the response (https://docs.mistral.ai/capabilities/completion/prefix).
  * Undefined for other chats, and where the caller sets `prefix` itself.
  */
-export function begunAnswerOf({ messages }: ChatRequest): string | undefined {
+function begunAnswerOf({ messages }: ChatRequest): string | undefined {
   const last = messages.at(-1);
   if (last?.role !== "assistant" || last.prefix !== undefined) return undefined;
   if (Array.isArray(last.tool_calls) && last.tool_calls.length > 0) return undefined;
   const { content } = last;
   return Array.isArray(content) ? content.map(textOf).join("") : typeof content === "string" ? content : "";
+}
+
+/** The messages that are sent: a begun answer is marked as one. */
+export function withPrefix(messages: readonly object[], request: ChatRequest): readonly object[] {
+  return begunAnswerOf(request) === undefined
+    ? messages
+    : [...messages.slice(0, -1), { ...messages.at(-1), prefix: true }];
 }
 
 /** Removes the begun answer from the content of one choice, piece by piece. */

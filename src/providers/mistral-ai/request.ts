@@ -5,7 +5,7 @@ import { withoutPrefixes } from "../core/model-names.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { clamp, copyMembers, type MemberMap, maxTokensOf } from "../shared/members.ts";
 import { imageOf, isGiven, type Message, type Part, readMessages, refuseMember } from "../shared/messages.ts";
-import { begunAnswerOf } from "./prefix.ts";
+import { withPrefix } from "./prefix.ts";
 
 /** Fields of both chat and fill-in-the-middle. */
 export const sharedMembers = {
@@ -139,10 +139,7 @@ export function toUpstream(request: ChatRequest, options: ConversionOptions): ob
   return {
     ...copyMembers(request, members, { handled, drop: options.drop }),
     model: modelName(request.model),
-    messages:
-      begunAnswerOf(request) === undefined
-        ? messages
-        : [...messages.slice(0, -1), { ...messages.at(-1), prefix: true }],
+    messages: withPrefix(messages, request),
     ...(tools && { tools }),
     ...(maxTokens !== undefined && { max_tokens: maxTokens }),
   };

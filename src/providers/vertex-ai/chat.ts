@@ -8,6 +8,8 @@ import type { OperationAdapter } from "../core/types.ts";
 import { fromGeminiAnswer } from "../google/answer.ts";
 import { type GeminiHost, toGeminiRequest } from "../google/request.ts";
 import { createGeminiMapper } from "../google/stream.ts";
+import { mapWithoutBegun, withoutBegun } from "../mistral-ai/prefix.ts";
+import { createOpenaiLikeMapper, fromOpenaiLike } from "../shared/openai-like.ts";
 import { createOpenModelMapper, fromOpenModelAnswer, toMistralRequest, toOpenModelRequest } from "./open-models.ts";
 import { chatPath, readModel } from "./publishers.ts";
 import type { VertexSettings } from "./settings.ts";
@@ -98,6 +100,8 @@ export function createChat(settings: VertexSettings): OperationAdapter<"chat"> {
           return fromClaudeReply(body, request, options);
         case "gemini":
           return fromGeminiAnswer(body, request, { ...options, slug });
+        case "mistral":
+          return withoutBegun(fromOpenaiLike(body, request, options), request);
         default:
           return fromOpenModelAnswer(body);
       }
@@ -108,6 +112,8 @@ export function createChat(settings: VertexSettings): OperationAdapter<"chat"> {
           return createClaudeStream(request, { ...options, provider: slug });
         case "gemini":
           return createGeminiMapper(request, options, host);
+        case "mistral":
+          return mapWithoutBegun(createOpenaiLikeMapper(slug, request, options), request);
         default:
           return createOpenModelMapper(slug);
       }

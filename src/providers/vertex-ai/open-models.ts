@@ -3,6 +3,7 @@ import { requireJson } from "../../lib/json.ts";
 import { type ChatRequest, ChatResponse, Usage } from "../../schemas/chat.ts";
 import type { ConversionOptions, StreamMapper } from "../core/types.ts";
 import { requireNoError } from "../google/stream.ts";
+import { withPrefix } from "../mistral-ai/prefix.ts";
 import { passUnknown } from "../shared/known.ts";
 import type { PublishedModel } from "./publishers.ts";
 
@@ -59,7 +60,7 @@ export function toMistralRequest(request: ChatRequest, { name }: PublishedModel,
     ...passUnknown(rest, (member) => ofMistral.has(member), options),
     ...supported,
     model: name,
-    messages: toPlainMessages(messages),
+    messages: withPrefix(toPlainMessages(messages), request),
     ...(limit !== undefined && limit !== null && { max_tokens: limit }),
     ...(seed !== undefined && seed !== null && { random_seed: seed }),
     ...(choice !== undefined && choice !== null && { tool_choice: choice === "required" ? "any" : choice }),
