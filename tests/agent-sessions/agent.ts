@@ -25,6 +25,8 @@ export interface Agent {
   /** Its program and what comes before its arguments; undefined where it is not installed. */
   command: readonly string[] | undefined;
   script: Script;
+  /** Models of its sessions by provider, where they are others than those of most agents. */
+  models?: Readonly<Record<string, string>>;
   /** Writes its settings. */
   start(place: Place): Start;
 }

@@ -21,6 +21,8 @@ const model = {
 const opencode: Agent = {
   name: "opencode",
   command: program === undefined ? undefined : [program],
+  // it does not send back the `reasoning_details` that OpenRouter demands of Claude and Gemini
+  models: { openrouter: "openai/gpt-5.4" },
   script: {
     isOfSession: (body) => body.includes('"bash"') && body.includes(picture),
     turns: inThreeRounds(

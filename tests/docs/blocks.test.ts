@@ -149,7 +149,14 @@ async function run(script: string): Promise<Run> {
   for (const name of readersFiles) writeFileSync(join(gateway.folder, name), "bytes");
   writeFileSync(join(notes, "answers"), "");
   const keys = Object.fromEntries(vendorKeys.map((name) => [`${name}_API_KEY`, "fake-provider-key"]));
-  const env = { ...keys, PATH: `${programs}:${process.env.PATH}`, HOME: notes, NOTES: notes };
+  // pages about agents use the key that docs/agents.md creates
+  const env = {
+    ...keys,
+    AGENT_KEY: "fake-agent-key",
+    PATH: `${programs}:${process.env.PATH}`,
+    HOME: notes,
+    NOTES: notes,
+  };
   const child = spawn("bash", ["-c", script], { cwd: gateway.folder, env, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text) => (output += text));

@@ -257,7 +257,9 @@ export function answerChat(form: ChatForm) {
         choices: [{ index: 0, delta, logprobs: null, finish_reason: finish }],
       },
     });
-    const asked = isObject(request.body.stream_options) && request.body.stream_options.include_usage === true;
+    const { stream_options: options, usage: own } = request.body;
+    // `usage` is the form of OpenRouter (https://openrouter.ai/docs/use-cases/usage-accounting)
+    const asked = (isObject(options) && options.include_usage === true) || (isObject(own) && own.include === true);
     const deltas = toChunks(spoken, reasoning, form);
     return eventStream([
       ...(form.stream?.(deltas, message) ?? deltas).map((delta) => chunk(delta)),
