@@ -140,6 +140,8 @@ export interface CallRecord {
   parts: readonly LoggedUsage[] | null;
   /** The calls of the response whose tokens are not all known. Their counts are in `usage` as far as they were reported. */
   uncounted: readonly UncountedCall[];
+  /** Its provider answered and reported nothing of it: without an estimate its cost is unknown. */
+  hasUnseenUse: boolean;
   /** Records of discarded responses with such calls, as they were then. */
   uncountedDiscards: readonly CallRecord[];
   /** Counts of the usage, or some of the cost, are estimates. */
@@ -227,6 +229,7 @@ export function createCallRecord(): CallRecord {
     usage: null,
     parts: null,
     uncounted: noCalls,
+    hasUnseenUse: false,
     uncountedDiscards: noRecords,
     isEstimated: false,
     isCut: false,

@@ -217,6 +217,46 @@ test("a session without limits leaves one row, however long it lasts", () =>
     );
   }));
 
+test("responses of a session without counts are estimated by their text, and are never free", () =>
+  withGateway(async (parts) => {
+    const { key } = await createKey(parts.gateway, {});
+    const said = {
+      role: "assistant",
+      type: "message",
+      content: [{ type: "audio", transcript: "The tide turns at six." }],
+    };
+    const asked = {
+      role: "user",
+      type: "message",
+      content: [{ type: "input_text", text: "When does the tide turn?" }],
+    };
+    for (const usage of [undefined, null, {}, { total_tokens: 0, input_tokens: 0, output_tokens: 0 }]) {
+      const session = await openSession(parts, key);
+      await session.send({ type: "session.created", session: { model: "gpt-realtime", instructions: "Be brief." } });
+      await session.send({ type: "conversation.item.added", item: asked });
+      await session.send({ type: "response.done", response: { output: [said], usage } });
+      session.leave();
+      const [row] = await rowsOf(parts, session, 1);
+      assert.ok(Number(row?.usage?.output_tokens) >= 4, JSON.stringify(row?.usage));
+      assert.ok(Number(row?.usage?.input_tokens) >= 5, JSON.stringify(row?.usage));
+      assert.ok(Number(row?.cost) > 0);
+      assert.equal(row?.priced, true);
+    }
+    const silent = await openSession(parts, key);
+    await silent.send({
+      type: "response.done",
+      response: { output: [{ type: "message", content: [{ type: "audio" }] }] },
+    });
+    silent.leave();
+    const [row] = await rowsOf(parts, silent, 1);
+    assert.deepEqual([row?.cost, row?.priced], [null, false]);
+    const failed = await openSession(parts, key);
+    await failed.send({ type: "response.done", response: { status: "failed", output: [] } });
+    failed.leave();
+    const [other] = await rowsOf(parts, failed, 1);
+    assert.equal(other?.cost, 0);
+  }));
+
 test("money of a session counts each minute", () =>
   withGateway(async (parts) => {
     const { id, key } = await createKey(parts.gateway, { usage_limits: { type: "cost", credit_limit: 100 } });

@@ -63,6 +63,7 @@ export function costOfRequest({ log, method, services, leadsTo }: RequestParts, 
   const isRead = method === "GET" && !isOperation(log.operation);
   if (!isPaid || log.cacheHit || log.isDenied || isRead || isFreeRoute(log.operation)) return nothing;
   if (provider !== null && providers.get(provider)?.isFree) return nothing;
+  if (log.hasUnseenUse && log.usage === null) return unknown;
   const find: PriceList | undefined =
     provider === null ? undefined : (prices ?? ((name) => findPriceTiers(provider, name)));
   const priced = find && priceCounts(log, usage, find);

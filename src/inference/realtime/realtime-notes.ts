@@ -1,3 +1,4 @@
+import type { UncountedCall } from "../../context/call-record.ts";
 import { finiteNumber, isObject, parseJson, stringOf } from "../../lib/json.ts";
 import type { SocketMessage } from "../../lib/websocket.ts";
 import { BodyPieces } from "../../logs/body.ts";
@@ -25,6 +26,8 @@ export interface SessionNotes {
   transcription(): TranscriptionUse | null;
   /** The transcriptions so far have a log row. */
   forgetTranscription(): void;
+  /** Its responses whose tokens the upstream did not report. */
+  uncounted(): readonly UncountedCall[];
   /** The logged events, one per line; null without events. */
   events(): BodyPieces | null;
 }
@@ -34,6 +37,12 @@ export interface SessionNotes {
  * laid out in any way, but names its type.
  */
 const loggedEvents = /"type"\s*:\s*"(session\.created|session\.updated|response\.done|error)"/;
+
+/** Events with what was said to the model, as the server accepted it. */
+const accepted = /"type"\s*:\s*"conversation\.item\.(?:created|added)"/;
+
+/** Most characters of events that are remembered to estimate tokens of responses without counts. */
+const maxRemembered = 256 * 1024;
 
 /** The event that has the counts of a transcription. It is not logged: it has what the user said. */
 const transcribed = /"type"\s*:\s*"conversation\.item\.input_audio_transcription\.completed"/;
@@ -52,6 +61,37 @@ function transcriberOf({ audio, input_audio_transcription: ofBeta }: Record<stri
   return isObject(settings) ? stringOf(settings.model) : undefined;
 }
 
+/** What responses without counts are estimated from. */
+class UnreportedResponses {
+  readonly #heard: object[] = [];
+  readonly #output: unknown[] = [];
+  #room = maxRemembered;
+
+  /** Remembers an item of the conversation. */
+  hear(item: object, length: number): void {
+    if (this.#take(length)) this.#heard.push(item);
+  }
+
+  /** Remembers a response. */
+  add(response: Readonly<Record<string, unknown>>, length: number): void {
+    const output: unknown[] = Array.isArray(response.output) ? response.output : [];
+    // one that failed says nothing and has no counts
+    if (output.length > 0) this.#output.push(...(this.#take(length) ? output : [{}]));
+  }
+
+  #take(length: number): boolean {
+    this.#room -= length;
+    return this.#room >= 0;
+  }
+
+  toCalls(session: object): UncountedCall[] {
+    if (this.#output.length === 0) return [];
+    const request = { ...session, input: this.#heard };
+    const written = { form: "answer" as const, answer: { output: this.#output } };
+    return [{ request, written, reported: null, isCut: false }];
+  }
+}
+
 const encoder = new TextEncoder();
 
 /** Creates the notes of one session. */
@@ -61,6 +101,8 @@ export function createSessionNotes(): SessionNotes {
   let model: string | null = null;
   let transcriber: string | undefined;
   let transcription: TranscriptionUse | null = null;
+  let instructions: string | undefined;
+  const unreported = new UnreportedResponses();
   const transcribe = (message: string) => {
     const event = parseJson(message);
     const counts = isObject(event) ? countsOfTranscription(event.usage) : null;
@@ -72,16 +114,25 @@ export function createSessionNotes(): SessionNotes {
       if (typeof message !== "string") return;
       if (!loggedEvents.test(message)) {
         if (transcribed.test(message)) transcribe(message);
+        else if (accepted.test(message)) {
+          const event = parseJson(message);
+          const { item } = isObject(event) ? event : {};
+          // the model's own items are part of its responses
+          if (isObject(item) && item.role !== "assistant") unreported.hear(item, message.length);
+        }
         return;
       }
       const event = parseJson(message);
       if (!isObject(event)) return;
       const { type, response, session } = event;
       if (type === "response.done" && isObject(response)) {
-        usage = addUsage(usage, toLoggedUsage(response.usage));
+        const counts = toLoggedUsage(response.usage);
+        usage = addUsage(usage, counts);
+        if (!counts || counts.total_tokens === 0) unreported.add(response, message.length);
       }
       if (isObject(session)) {
         model ??= stringOf(session.model) ?? null;
+        instructions = stringOf(session.instructions) ?? instructions;
         transcriber = transcriberOf(session) ?? transcriber;
       }
       pieces.add(encoder.encode(`${message}\n`));
@@ -95,6 +146,7 @@ export function createSessionNotes(): SessionNotes {
     forgetTranscription() {
       transcription = null;
     },
+    uncounted: () => unreported.toCalls(instructions === undefined ? {} : { instructions }),
     events: () => (pieces.length === 0 ? null : pieces),
   };
 }

@@ -309,6 +309,8 @@ function acceptSession(session: OpenSession, access: KeyAccess, context: CallerC
         log.model ??= notes.model();
         await meter.settleTranscription();
         log.usage = notes.usage();
+        log.uncounted = notes.uncounted();
+        log.hasUnseenUse = log.uncounted.length > 0;
         // the events hold what guardrails found
         log.responseBody = guard?.isTouched ? null : notes.events();
       },
