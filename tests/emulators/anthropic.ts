@@ -166,13 +166,15 @@ export const claudeRules: readonly Rule[] = [
   },
   {
     id: "role",
-    source: `${sources.systemTurns} (from Opus 4.8, directly behind a turn of the user, without a beta)`,
+    source: `${sources.systemTurns} (from Opus 4.8, directly behind a turn of the user, last or before an answer, without a beta)`,
     find: (request) => {
       const takesSystem = /claude-(?:opus-4-[89]|fable|[a-z]+-[5-9])/.test(request.model);
       const turns = turnsOf(request);
       const wrong = turns.find(({ role }, index) => {
         if (role === "user" || role === "assistant") return false;
-        return role !== "system" || !takesSystem || turns[index - 1]?.role !== "user";
+        const next = turns[index + 1]?.role;
+        const isPlaced = turns[index - 1]?.role === "user" && (next === undefined || next === "assistant");
+        return role !== "system" || !takesSystem || !isPlaced;
       });
       return wrong && `messages: Unexpected role "${wrong.role}". Allowed roles are "user" or "assistant".`;
     },

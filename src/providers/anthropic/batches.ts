@@ -18,7 +18,7 @@ function toEntry({ custom_id, body }: BatchLine, { drop }: RowOptions) {
   if (!checked.success) return refuse(`Invalid body: ${checked.issues[0].message}`, "body");
   const betas = betasOf(checked.output);
   return {
-    entry: { custom_id, params: toClaudeRequest(checked.output, { strict: true, drop }) },
+    entry: { custom_id, params: toClaudeRequest(checked.output, { strict: true, drop }, { hasSystemTurns: true }) },
     ...(betas.length > 0 && { headers: { "anthropic-beta": betas } }),
   };
 }

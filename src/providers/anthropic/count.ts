@@ -19,10 +19,11 @@ export function toClaudeCount(
 /** Counts the tokens of a chat on hosts of Anthropic's API. The response already has the gateway's shape. */
 export function createCountChat(
   headers: NonNullable<OperationAdapter<"countChat">["headers"]>,
+  host?: ClaudeHost,
 ): OperationAdapter<"countChat"> {
   return {
     path: () => "/messages/count_tokens",
-    toUpstream: (request, options) => toClaudeCount(request, options),
+    toUpstream: (request, options) => toClaudeCount(request, options, host),
     headers,
   };
 }

@@ -39,7 +39,7 @@ export const claudeFacts: FactTable = {
     contextWindow: 200_000,
     maxOutputTokens: 64_000,
   },
-  newest: { ...adaptive, systemTurns: true },
+  newest: { ...adaptive, systemTurns: true, lateInstructions: "system" },
   rows: [
     {
       match: ["*claude-instant*", "*claude-v1*", "*claude-v2*", "*claude-1*", "*claude-2*"],

@@ -9,12 +9,48 @@ type Message = ChatRequest["messages"][number];
 
 /** A turn of a conversation (https://docs.claude.com/en/api/messages). */
 interface Turn {
-  role: "user" | "assistant";
+  role: "user" | "assistant" | "system";
   content: string | Block[];
 }
 
 /** Whether a message is an instruction (role `system` or `developer`). */
 const isSystem = ({ role }: Message) => role === "system" || role === "developer";
+
+/** How many instructions a conversation begins with. */
+export function countLeading(messages: readonly Message[]): number {
+  const first = messages.findIndex((message) => !isSystem(message));
+  return first < 0 ? messages.length : first;
+}
+
+/** Whether something may stand in a turn of the role `system`: text alone. */
+const isText = (content: unknown): boolean =>
+  typeof content === "string" ||
+  (Array.isArray(content) && content.every((part) => isObject(part) && part.type === "text"));
+
+/**
+ * A conversation behind its leading instructions, each later one at its place: as one where the API takes it, which is directly
+ * behind the user or the results of calls and before an answer, else as the user's
+ * (https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages).
+ */
+export function placeInstructions(messages: readonly Message[], hasSystemTurns: boolean): Message[] {
+  const placed: Message[] = [];
+  const isInstruction = (message: Message | undefined) => message !== undefined && isSystem(message);
+  for (let at = 0; at < messages.length; ) {
+    const message = messages[at];
+    if (!message) break;
+    let end = at + 1;
+    if (isSystem(message)) {
+      while (isInstruction(messages[end])) end++;
+      const [before, next] = [messages[at - 1]?.role, messages[end]?.role];
+      const run = messages.slice(at, end);
+      const isPlaced = (before === "user" || before === "tool") && (next === undefined || next === "assistant");
+      const isServed = hasSystemTurns && isPlaced && run.every(({ content }) => isText(content));
+      placed.push(...run.map((one): Message => ({ ...one, role: isServed ? "system" : "user" })));
+    } else placed.push(message);
+    at = end;
+  }
+  return placed;
+}
 
 /** Sets `cache_control` on the last block when the message as a whole has it. */
 function markLast(blocks: Block[], message: Message): Block[] {
@@ -23,9 +59,9 @@ function markLast(blocks: Block[], message: Message): Block[] {
   return [...blocks.slice(0, -1), { ...last, ...cacheControl(message) }];
 }
 
-/** Blocks of all system messages in order, wherever they are in the conversation. */
+/** Blocks of instructions in order. */
 export function toSystem(messages: readonly Message[], options: ConversionOptions): Block[] {
-  return messages.filter(isSystem).flatMap((message) => markLast(toBlocks(message.content, options), message));
+  return messages.flatMap((message) => markLast(toBlocks(message.content, options), message));
 }
 
 /**
@@ -98,6 +134,8 @@ function toTurn(message: Message, options: ConversionOptions): Turn {
       return toAssistantTurn(message, options);
     case "tool":
       return { role: "user", content: [toToolResult(message, options)] };
+    case "system":
+      return { role: "system", content: markLast(toBlocks(message.content, options), message) };
     default:
       return refuse(`Cannot send a message with the role ${JSON.stringify(message.role)}`, "messages.role");
   }
@@ -127,10 +165,16 @@ export function toTurns(messages: readonly Message[], options: ConversionOptions
   const turns: Turn[] = [];
   const joined = new Map<Turn, UserTurn>();
   for (const message of messages) {
-    if (isSystem(message)) continue;
     const turn = toTurn(message, options);
     const last = turns.at(-1);
     if (turn.content.length === 0) continue;
+    if (turn.role === "system" && last?.role === "system") {
+      last.content = [...blocksOf(last), ...blocksOf(turn)];
+      continue;
+    }
+    // a message between them was empty
+    if (turn.role === "system" && last?.role !== "user") turn.role = "user";
+    if (turn.role === "user" && last?.role === "system") last.role = "user";
     const whole = last && joined.get(last);
     if (whole && turn.role === "user") whole.add(turn);
     else {
@@ -149,7 +193,7 @@ export function toTurns(messages: readonly Message[], options: ConversionOptions
  * Whether the last turn answers tool calls whose thinking was not sent back. Models with a thinking budget reject that.
  */
 export function hasCallWithoutThinking(turns: readonly Turn[]): boolean {
-  const [caller, results] = turns.slice(-2);
+  const [caller, results] = turns.filter(({ role }) => role !== "system").slice(-2);
   if (!caller || !results || caller.role !== "assistant" || !holdsResult(results)) return false;
   const [first] = blocksOf(caller);
   return first !== undefined && !isReasoningPart(first);

@@ -71,7 +71,7 @@ export function claudeOperations(provider: string, { hasSystemTurns = false }: {
   return {
     chat: {
       path: () => "/messages",
-      toUpstream: (request, options) => toClaudeRequest(request, options),
+      toUpstream: (request, options) => toClaudeRequest(request, options, { hasSystemTurns }),
       fromUpstream: fromClaudeReply,
       streamMapper: (request, options) => createClaudeStream(request, { ...options, provider }),
       headers: claudeHeaders,
@@ -80,7 +80,7 @@ export function claudeOperations(provider: string, { hasSystemTurns = false }: {
     complete: createCompletion(provider),
     models,
     ...nativeOperations({ headers: nativeHeaders, hasSystemTurns }),
-    countChat: createCountChat(claudeHeaders),
+    countChat: createCountChat(claudeHeaders, { hasSystemTurns }),
   } satisfies OperationAdapters;
 }
 

@@ -2,8 +2,8 @@ import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { isKnownMember, passUnknown } from "../shared/known.ts";
-import { type ClaudeFamily, familyOf } from "./family.ts";
-import { hasCallWithoutThinking, toSystem, toTurns } from "./messages.ts";
+import { type ClaudeFamily, familyOf, takesSystemTurns } from "./family.ts";
+import { countLeading, hasCallWithoutThinking, placeInstructions, toSystem, toTurns } from "./messages.ts";
 import { refuse } from "./parts.ts";
 import { toAnswerSchema } from "./schema.ts";
 import { isThinking, readMaxTokens, type ThinkingMembers, toThinking } from "./thinking.ts";
@@ -28,6 +28,8 @@ export interface ClaudeHost {
    * contains.
    */
   omits?: readonly string[];
+  /** Whether it has turns of the role `system` for its newest models. Default: no. */
+  hasSystemTurns?: boolean;
 }
 
 /** Fields that are mapped, or that the gateway handles itself. */
@@ -208,8 +210,10 @@ export function toClaudeRequest(request: ChatRequest, options: ConversionOptions
   if (typeof request.n === "number" && request.n > 1)
     refuse("Cannot use n above 1: the provider returns one choice", "n");
   const family = familyOf(request.model, options);
-  const system = toSystem(request.messages, options);
-  const messages = toTurns(request.messages, options);
+  const leading = countLeading(request.messages);
+  const system = toSystem(request.messages.slice(0, leading), options);
+  const hasSystemTurns = host.hasSystemTurns === true && takesSystemTurns(request.model, options);
+  const messages = toTurns(placeInstructions(request.messages.slice(leading), hasSystemTurns), options);
   const tools = toToolMembers(request, options);
   const mustCall = demandsTool(tools);
   const thinking = toThinking(request, family, {
