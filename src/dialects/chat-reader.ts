@@ -1,5 +1,6 @@
 import { isObject, nonEmptyString, objectsIn, parseJson } from "../lib/json.ts";
 import { isCallPlace } from "../schemas/content-blocks.ts";
+import { readExtraSignature } from "../schemas/extra-content.ts";
 
 /** A piece of a chat completion: what a chunk adds, or a part of a non-streaming response. */
 export type ChatPiece =
@@ -47,7 +48,8 @@ function readCall(call: Members, place: number): CallPiece {
     id: nonEmptyString(call.id),
     name: nonEmptyString(named.name),
     arguments: typeof given === "string" ? given : isObject(given) ? JSON.stringify(given) : "",
-    signature: nonEmptyString(call.thought_signature) ?? nonEmptyString(named.thought_signature),
+    signature:
+      nonEmptyString(call.thought_signature) ?? nonEmptyString(named.thought_signature) ?? readExtraSignature(call),
   };
 }
 

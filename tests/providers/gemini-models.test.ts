@@ -269,7 +269,7 @@ test("Claude on Vertex AI no longer gets what only betas of Anthropic's own API 
     const response = await call("vertex-ai", path, body, { "anthropic-beta": betas });
     const text = JSON.stringify(sent[0]?.body);
     assert.doesNotMatch(text, /scope|eager_input_streaming|"role":"system"|anthropic_beta/);
-    assert.match(text, /\{"role":"user","content":"Be quick."\}/);
+    assert.match(text, /\{"type":"text","text":"Be quick."\}\]\}/);
     assert.match(text, /"ttl":"1h"/);
     const dropped = response.headers.get("x-gateway-dropped-params") ?? "";
     for (const name of ["cache_control.scope", "tools.eager_input_streaming", "anthropic-beta"])

@@ -15,7 +15,7 @@ import { bedrockNaming } from "../bedrock/model.ts";
 import { defineProvider, passBelow } from "../core/define.ts";
 import type { OperationAdapter } from "../core/types.ts";
 import { correctCalls } from "../shared/call-corrector.ts";
-import { withStreamUsage } from "../shared/plain.ts";
+import { withoutSignatures, withStreamUsage } from "../shared/plain.ts";
 import { mantleFacts } from "./facts.ts";
 
 /** A schema without `propertyNames`, which Gemma models reject. */
@@ -45,7 +45,9 @@ const chat: OperationAdapter<"chat"> = {
   headers: (request, given) =>
     isClaude(request) ? claudeVersions({ ...given, ...claudeHeaders(request, given) }, {}) : {},
   toUpstream: (request, options) =>
-    isClaude(request) ? claude.toUpstream(request, options) : withStreamUsage(withGemmaTools(request)),
+    isClaude(request)
+      ? claude.toUpstream(request, options)
+      : withStreamUsage({ ...withGemmaTools(request), messages: withoutSignatures(request.messages) }),
   fromUpstream: (body, request, options) =>
     isClaude(request) ? claude.fromUpstream(body, request, options) : undefined,
   streamMapper: (request, options) => (isClaude(request) ? claude.streamMapper(request, options) : undefined),

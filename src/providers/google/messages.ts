@@ -1,6 +1,7 @@
 import { isObject, nonEmptyString } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { isReasoningPart, withoutPlaces } from "../../schemas/content-blocks.ts";
+import { readExtraSignature } from "../../schemas/extra-content.ts";
 import { isDetailSignature } from "../../schemas/reasoning-details.ts";
 import { readCallArguments } from "../core/fit-messages.ts";
 import type { ConversionOptions } from "../core/types.ts";
@@ -102,8 +103,7 @@ function fromContent(content: unknown, options: ConversionOptions): RequestPart[
 
 function signatureOf(call: Record<string, unknown>): string | undefined {
   const inner = isObject(call.function) ? call.function : {};
-  const extra = isObject(call.extra_content) ? call.extra_content.google : undefined;
-  const found = inner.thought_signature ?? call.thought_signature ?? (isObject(extra) ? extra.thought_signature : null);
+  const found = inner.thought_signature ?? call.thought_signature ?? readExtraSignature(call);
   // what OpenRouter handed out says nothing to Google
   return isDetailSignature(found) ? undefined : nonEmptyString(found);
 }

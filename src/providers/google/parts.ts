@@ -1,3 +1,4 @@
+import { toExtraContent } from "../shared/extra-content.ts";
 import type { Candidate, LogprobsResult, Part, TokenOdds } from "./wire.ts";
 
 /** A function call in the gateway's shape. */
@@ -6,7 +7,7 @@ interface ToolCall {
   type: "function";
   function: { name: string; arguments: string; thought_signature?: string };
   /** Where clients of Google's OpenAI-compatible endpoint expect the signature. */
-  extra_content?: { google: { thought_signature: string } };
+  extra_content?: ReturnType<typeof toExtraContent>;
 }
 
 /** A content block of a response: text, reasoning, media or code. */
@@ -34,7 +35,7 @@ export function toToolCall(
     id: functionCall.id || id,
     type: "function",
     function: { ...made, ...signed },
-    ...(thoughtSignature && { extra_content: { google: { thought_signature: thoughtSignature } } }),
+    ...(thoughtSignature && { extra_content: toExtraContent(thoughtSignature) }),
   };
 }
 

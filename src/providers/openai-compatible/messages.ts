@@ -1,7 +1,9 @@
 import { isObject, objectsIn } from "../../lib/json.ts";
 import { isReasoningPart } from "../../schemas/content-blocks.ts";
+import { withoutExtraSignature } from "../../schemas/extra-content.ts";
 import { isDetailSignature, readDetails } from "../../schemas/reasoning-details.ts";
 import type { ConversionOptions } from "../core/types.ts";
+import { toExtraContent } from "../shared/extra-content.ts";
 
 /** How a provider's messages differ from the gateway's. */
 export interface MessageRules {
@@ -54,9 +56,24 @@ function adaptContent(content: readonly unknown[], rules: MessageRules, options:
   return mapChanged(parts, (part) => (isObject(part) ? without(part, "cache_control", options) : part));
 }
 
+/** A call without a signature of Google's models. */
+function withoutExtraContent(call: Part, { drop }: ConversionOptions): Part {
+  const made = withoutExtraSignature(call);
+  if (made !== call) drop("extra_content");
+  return made;
+}
+
+/** A call with its signature where Google's OpenAI-compatible endpoint expects it, which is called as a custom host. */
+function withExtraContent(call: Part): Part {
+  const { thought_signature: signature, ...rest } = call;
+  if (typeof signature !== "string" || signature === "" || isDetailSignature(signature)) return call;
+  return { ...rest, extra_content: toExtraContent(signature) };
+}
+
 function adaptToolCall(call: unknown, rules: MessageRules, options: ConversionOptions): unknown {
   if (!isObject(call)) return call;
-  let made = without(call, "thought_signature", options);
+  let made = options.hasCustomHost ? withExtraContent(call) : withoutExtraContent(call, options);
+  made = without(made, "thought_signature", options);
   if (!rules.cacheControl) made = without(made, "cache_control", options);
   if (!isObject(made.function) || !("thought_signature" in made.function)) return made;
   return { ...made, function: without(made.function, "thought_signature", options) };

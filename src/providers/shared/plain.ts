@@ -1,6 +1,7 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject, objectsIn } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { isReasoningPart } from "../../schemas/content-blocks.ts";
+import { withoutExtraSignature } from "../../schemas/extra-content.ts";
 import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { maxTokensOf } from "./members.ts";
 import { type Message, type Part, readMessages, refuseMember } from "./messages.ts";
@@ -8,6 +9,21 @@ import { createOpenaiLikeMapper, fromOpenaiLike } from "./openai-like.ts";
 
 function toPlainPart({ cache_control: _, ...part }: Part): object {
   return part;
+}
+
+/** A call without signatures of other models, and without marks of caches. */
+function toPlainCall(call: Record<string, unknown>): Record<string, unknown> {
+  const { function: named, cache_control: _mark, thought_signature: _own, ...plain } = withoutExtraSignature(call);
+  const { thought_signature: _signature, ...called } = isObject(named) ? named : {};
+  return { ...plain, function: called };
+}
+
+/** Messages whose calls have no signatures of other models; the same messages where no call has one. */
+export function withoutSignatures(messages: ChatRequest["messages"]): ChatRequest["messages"] {
+  return messages.map((message) => {
+    const { tool_calls: calls } = message;
+    return Array.isArray(calls) ? { ...message, tool_calls: objectsIn(calls).map(toPlainCall) } : message;
+  });
 }
 
 function toPlainMessage(message: Message, { drop }: ConversionOptions): Message {
@@ -21,12 +37,7 @@ function toPlainMessage(message: Message, { drop }: ConversionOptions): Message 
     role: role === "developer" ? "system" : role,
     ...(parts && { content: parts.map(toPlainPart) as Part[] }), // their types do not change
     ...(calls && {
-      tool_calls: calls.map(
-        ({ function: { thought_signature: _signature, ...called }, cache_control: _call, ...call }) => ({
-          ...call,
-          function: called,
-        }),
-      ),
+      tool_calls: calls.map(toPlainCall) as Message["tool_calls"], // their types do not change
     }),
   };
 }
