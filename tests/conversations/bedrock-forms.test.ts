@@ -302,6 +302,19 @@ for (const [name, url, page, reason] of unusable) {
   });
 }
 
+for (const [provider, model] of [
+  ["moonshot", "kimi-k3"],
+  ["ollama", "qwen3-vl"],
+] as const) {
+  test(`an image on the web reaches ${model} on ${provider}, which takes bytes only`, async () => {
+    pages.set(drawing, image);
+    const messages = [{ role: "user", content: [address] }];
+    await send(provider, "/v1/chat/completions", { model, messages });
+    assert.deepEqual(fetched, [drawing]);
+    assert.ok(JSON.stringify(world.requests.at(-1)?.request.body).includes(pixel));
+  });
+}
+
 test("providers that fetch images themselves get the address", async () => {
   const messages = [{ role: "user", content: [address] }];
   const result = await send("openai", "/v1/chat/completions", { model: "gpt-4.1", messages });

@@ -223,9 +223,9 @@ const invokeRules: readonly Rule[] = [
   }),
 ];
 
-/** The turns as a client writes them for a host without system turns. */
+/** The turns without those that the host does not have. */
 const withoutSystemTurns = (messages: unknown): Members[] =>
-  objectsOf(messages).map((message) => (message.role === "system" ? { ...message, role: "user" } : message));
+  objectsOf(messages).filter(({ role }) => role !== "system");
 
 /** InvokeModel of Amazon Bedrock with Claude: the native Messages API. */
 export const bedrockInvoke: Emulator = {
