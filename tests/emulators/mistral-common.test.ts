@@ -9,7 +9,7 @@ import { rounds, sampleSeed } from "../support/sample.ts";
 import type { Members } from "./emulator.ts";
 import { findMistralFault, versionOf } from "./mistral.ts";
 
-// Installed by the runner where the machine has Python; without it this test leaves itself out.
+// Installed by the runner where the machine has Python; without it the comparison leaves itself out.
 const python = pythonOf(import.meta.dirname);
 const skip = existsSync(python) ? false : "mistral-common is not installed: the machine has no Python 3.10 with venv";
 
@@ -81,6 +81,24 @@ function validate(requests: readonly Members[]): Promise<(string | null)[]> {
   return new Promise((resolve, reject) => {
     child.once("error", reject);
     child.once("close", (code) => (code === 0 ? resolve(JSON.parse(output)) : reject(new Error(`ended with ${code}`))));
+  });
+}
+
+const user: Members = { role: "user", content: "Hello" };
+
+for (const [rule, model, messages] of [
+  [
+    "role-order",
+    "mistral-small-2603",
+    [user, { role: "assistant", content: "Hi" }, { role: "system", content: "Go" }, user],
+  ],
+  ["last-role", "mistral-small-2603", [user, { role: "assistant", content: "Hi" }]],
+  ["message-fields", "mistral-small-2603", [{ ...user, name: "ada" }]],
+  ["parts", "mistral-large-2411", [user, { role: "assistant", content: [thinking, text] }, user]],
+] as const) {
+  test(`the emulator of Mistral knows the rule ${rule} without its validator too`, () => {
+    assert.ok(findMistralFault({ model, messages })?.startsWith(`${rule}:`));
+    assert.equal(findMistralFault({ model, messages: [user] }), undefined);
   });
 }
 
