@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { plainObject } from "./objects.ts";
+import { JsonObject, plainObject } from "./objects.ts";
 
 /** A string, or any JSON object or array. */
 const Described = v.union([v.string(), v.array(v.unknown()), plainObject({})]);
@@ -16,7 +16,7 @@ export type DecisionQuestion = v.InferOutput<typeof DecisionQuestion>;
 export const DecisionsRequest = v.looseObject({
   model: v.string(),
   state: Described,
-  questions: v.record(v.string(), DecisionQuestion),
+  questions: v.pipe(JsonObject, v.record(v.string(), DecisionQuestion)),
   /** Streaming is not supported. */
   stream: v.nullish(v.literal(false, "must be false: decisions are not streamed")),
 });

@@ -36,7 +36,7 @@ export const LogitBias = v.pipe(
  */
 export const Seed = v.pipe(
   v.number(),
-  v.check((value) => Number.isInteger(value), "must be a whole number"),
+  v.integer("must be a whole number"),
   v.minValue(-(2 ** 63)),
   v.maxValue(2 ** 63),
   v.check((value) => value < 2 ** 63, "must be at most 2^63 - 1"),
