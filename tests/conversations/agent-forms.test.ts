@@ -260,3 +260,24 @@ test("a question about an image is refused before a model that takes none is cal
   assert.match(error.message, /the model takes no images/);
   assert.equal(world.requests.length, 0);
 });
+
+for (const signed of [{}, { thoughtSignature: "Z2F0ZXdheTpjYWxsOg==" }]) {
+  const how = "thoughtSignature" in signed ? "a signature alone" : "nothing";
+  test(`Claude at OpenRouter no longer refuses a session of which Gemini CLI sends ${how} of the reasoning back`, async () => {
+    const functionCall = { id: "call_1", name: "read", args: {} };
+    const contents = [
+      { role: "user", parts: [{ text: "Read notes.txt" }] },
+      { role: "model", parts: [{ functionCall, ...signed }] },
+      { role: "user", parts: [{ functionResponse: { id: "call_1", name: "read", response: { output: "six" } } }] },
+    ];
+    const generationConfig = { thinkingConfig: { includeThoughts: true, thinkingLevel: "HIGH" } };
+    const path = "/v1beta/models/anthropic/claude-sonnet-4.6:generateContent";
+    const response = await ask("openrouter", path, { contents, generationConfig });
+    assert.equal(response.status, 200, await response.clone().text());
+    assert.deepEqual(sent().reasoning, { enabled: false });
+    assert.match(dropped(response), /reasoning/);
+    const first = await ask("openrouter", path, { contents: contents.slice(0, 1), generationConfig });
+    assert.equal(first.status, 200);
+    assert.deepEqual(sent().reasoning, { effort: "high" });
+  });
+}

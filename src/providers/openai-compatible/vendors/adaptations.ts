@@ -1,5 +1,6 @@
 import { UpstreamError } from "../../../errors.ts";
-import { isObject } from "../../../lib/json.ts";
+import { isObject, objectsIn } from "../../../lib/json.ts";
+import type { ConversionOptions } from "../../core/types.ts";
 import type { RequestBody } from "../request.ts";
 
 /**
@@ -46,13 +47,28 @@ function toReasoning(thinking: unknown, effort: unknown): object | undefined {
   return typeof effort === "string" ? { effort } : undefined;
 }
 
+/**
+ * Whether results are to be answered whose calls came back without their reasoning. Claude refuses that while it thinks
+ * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking#extended-thinking-with-tool-use).
+ */
+function lacksReasoning({ model, messages }: RequestBody): boolean {
+  const turns = objectsIn(messages);
+  const last = turns.findLastIndex(({ role }) => role === "assistant");
+  const isAnswered = turns.slice(last + 1).some(({ role }) => role === "tool");
+  return isAnswered && /claude/.test(String(model)) && objectsIn(turns[last]?.reasoning_details).length === 0;
+}
+
 /** OpenRouter's `reasoning` and `usage` (https://openrouter.ai/docs/use-cases/reasoning-tokens). */
-export function toOpenrouter(body: RequestBody): void {
+export function toOpenrouter(body: RequestBody, { drop }: ConversionOptions): void {
   const { thinking, reasoning_effort: effort } = body;
   delete body.thinking;
   delete body.reasoning_effort;
   const reasoning = toReasoning(thinking, effort);
   if (reasoning && body.reasoning === undefined) body.reasoning = reasoning;
+  if (isObject(body.reasoning) && body.reasoning.enabled !== false && lacksReasoning(body)) {
+    drop("reasoning");
+    body.reasoning = { enabled: false };
+  }
   if (body.stream === true) {
     delete body.stream_options;
     body.usage = { ...(isObject(body.usage) && body.usage), include: true };
