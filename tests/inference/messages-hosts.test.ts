@@ -287,7 +287,12 @@ for (const [name, sse, wanted] of [
 }
 
 test("a native stream that breaks off ends with one error event", async () => {
-  const start = `event: message_start\ndata: ${JSON.stringify({ type: "message_start", message: { ...answer, content: [] } })}\n\n`;
+  const start = [
+    { type: "message_start", message: { ...answer, content: [] } },
+    { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } },
+  ]
+    .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
+    .join("");
   wire.answer = () => new Response(start, { headers: { "content-type": "text/event-stream" } });
   const headers = { "x-gateway-provider": "anthropic", authorization: "Bearer sk-ant-api-fake" };
   const text = await (await post("/v1/messages", { ...own, stream: true }, headers)).text();
