@@ -9,6 +9,8 @@ interface MarkedSignature {
   kind: "signature" | "redacted" | "call";
   /** The signature; empty for calls without one. */
   text: string;
+  /** The id of the call. Clients may leave ids out, and send signatures back. */
+  id?: string;
 }
 
 const encoder = new TextEncoder();
@@ -17,11 +19,12 @@ const decoder = new TextDecoder();
 const mark = "gateway:";
 /** Base64 of the mark's bytes that fill whole groups. */
 const markPrefix = "Z2F0ZXdh";
-const form = /^gateway:(signature|redacted|call):(.*)$/s;
+const form = /^gateway:(signature|redacted|call)(?:#([^:]*))?:(.*)$/s;
 
 /** Encodes a signature of another family. */
-export function markSignature({ kind, text }: MarkedSignature): string {
-  return toBase64(encoder.encode(`${mark}${kind}:${text}`));
+export function markSignature({ kind, text, id }: MarkedSignature): string {
+  const named = id === undefined ? kind : `${kind}#${id.replaceAll("%", "%25").replaceAll(":", "%3A")}`;
+  return toBase64(encoder.encode(`${mark}${named}:${text}`));
 }
 
 /** Whether `markSignature` produced a signature, without decoding it. */
@@ -33,8 +36,14 @@ export function isMarked(signature: unknown): signature is string {
 export function readMarkedSignature(signature: unknown): MarkedSignature | undefined {
   if (!isMarked(signature)) return undefined;
   try {
-    const [, kind, rest] = form.exec(decoder.decode(fromBase64Url(signature))) ?? [];
-    return kind === undefined ? undefined : { kind: kind as MarkedSignature["kind"], text: rest ?? "" }; // one of the kinds above
+    const [, kind, id, rest = ""] = form.exec(decoder.decode(fromBase64Url(signature))) ?? [];
+    if (kind === undefined) return undefined;
+    // the pattern has the kinds above
+    return {
+      kind: kind as MarkedSignature["kind"],
+      text: rest,
+      ...(id !== undefined && { id: id.replaceAll("%3A", ":").replaceAll("%25", "%") }),
+    };
   } catch {
     return undefined;
   }

@@ -1,17 +1,82 @@
-import { isObject } from "../../src/lib/json.ts";
+import { isObject, parseJson } from "../../src/lib/json.ts";
 import {
   type Client,
+  firstHalf,
   type HeardCall,
   type Members,
   objectsOf,
+  pickAgent,
   pixel,
   readStream,
   readWhole,
   type Setup,
+  type Step,
   textIn,
 } from "./client.ts";
 
+/** How an agent writes chat completions (sources: the packages of that name, as released in November 2026). */
+interface ChatAgent {
+  name: string;
+  /** Reasoning is sent back in the members it came in, in `reasoning_content` alone, or not at all. */
+  reasoning: "same" | "content" | "none";
+  /** Content of messages that have calls alone: null, absent, or a string. */
+  bare: string | null | undefined;
+  /** Content of the user and of the agent is a list of parts even where it is one text. */
+  writesParts: boolean;
+  /** Arguments are parsed and written again, as Python does. */
+  rewritesArguments: boolean;
+  /** Name of the field for the most tokens; undefined: not sent. */
+  tokens?: "max_tokens" | "max_completion_tokens";
+  /** A temperature that is always sent. */
+  temperature?: number;
+  /** Offers no tools and writes much text. */
+  isTextOnly: boolean;
+  asksForUsage: boolean;
+  /** Fields of each request; those that concern tools only with tools. */
+  more: Members;
+}
+
+const common: Omit<ChatAgent, "name"> = {
+  reasoning: "none",
+  bare: null,
+  writesParts: false,
+  rewritesArguments: false,
+  tokens: "max_tokens",
+  isTextOnly: false,
+  asksForUsage: true,
+  more: {},
+};
+
+const agents: readonly ChatAgent[] = [
+  { ...common, name: "openai SDK", reasoning: "same", tokens: "max_completion_tokens" },
+  // @ai-sdk/openai-compatible, convertToOpenAICompatibleChatMessages
+  { ...common, name: "opencode", reasoning: "content", more: { tool_choice: "auto" } },
+  { ...common, name: "aider", isTextOnly: true, temperature: 0, asksForUsage: false },
+  { ...common, name: "cline", bare: undefined, writesParts: true, temperature: 0, more: { tool_choice: "auto" } },
+  {
+    ...common,
+    name: "roo",
+    reasoning: "content",
+    bare: "",
+    writesParts: true,
+    temperature: 0,
+    more: { tool_choice: "auto", parallel_tool_calls: true },
+  },
+  // core/llm/openaiTypeConverters.ts: some hosts refuse empty content
+  { ...common, name: "continue", bare: " ", more: { parallel_tool_calls: false } },
+  { ...common, name: "cursor", reasoning: "same", writesParts: true, temperature: 0, more: { user: "user-0000" } },
+  { ...common, name: "LangChain", bare: "", rewritesArguments: true, asksForUsage: false, more: { n: 1 } },
+  { ...common, name: "pydantic-ai", reasoning: "content", bare: undefined, tokens: "max_completion_tokens" },
+  {
+    ...common,
+    name: "OpenAI Agents SDK",
+    reasoning: "same",
+    more: { tool_choice: "auto", metadata: { workflow: "test" } },
+  },
+];
+
 const image: Members = { type: "image_url", image_url: { url: `data:image/png;base64,${pixel}` } };
+const ofTools: readonly string[] = ["tool_choice", "parallel_tool_calls"];
 
 /** Adds a delta to a message as OpenAI's SDKs do: strings grow, calls by their index, other members are set. */
 function addDelta(message: Members, delta: Members): void {
@@ -54,41 +119,96 @@ const toCalls = (message: Members): HeardCall[] =>
     return { id: String(id), name: String(name), arguments: textIn(given) };
   });
 
-/** A client of chat completions that sends messages back as they came. */
+/** JSON as Python writes it; what is not JSON stays. */
+function rewrite(text: string): string {
+  const value = parseJson(text);
+  return isObject(value) ? JSON.stringify(value, undefined, 1).replace(/\n */g, " ") : text;
+}
+
+/** A response as the agent sends it back; undefined where nothing is left of it. */
+function toSent(message: Members, agent: ChatAgent, isCut: boolean): Members | undefined {
+  const { content, tool_calls, reasoning_content, reasoning_details, role, ...others } = message;
+  const text = textIn(content);
+  const calls = objectsOf(tool_calls);
+  if (isCut) {
+    if (calls.length > 0 || text === "") return undefined;
+    return { role: "assistant", content: firstHalf(text) };
+  }
+  const hasReasoning = typeof reasoning_content === "string" && agent.reasoning !== "none";
+  const written = agent.writesParts && text !== "" ? [{ type: "text", text }] : text;
+  return {
+    role: "assistant",
+    ...(agent.reasoning === "same" && others),
+    content: text === "" && calls.length > 0 ? agent.bare : written,
+    ...(hasReasoning && { reasoning_content }),
+    // the hosts that have them demand them back, and each agent has a client of these hosts
+    ...(reasoning_details !== undefined && { reasoning_details }),
+    ...(calls.length > 0 && {
+      tool_calls: agent.rewritesArguments
+        ? calls.map((call) => {
+            const { arguments: given, ...made } = call.function as Members;
+            return { ...call, function: { ...made, arguments: rewrite(textIn(given)) } };
+          })
+        : calls,
+    }),
+  };
+}
+
+function toFields(setup: Setup, agent: ChatAgent): Members {
+  const tools = agent.isTextOnly ? [] : setup.tools;
+  const more = Object.entries(agent.more).filter(([name]) => tools.length > 0 || !ofTools.includes(name));
+  const temperature = agent.temperature ?? setup.temperature;
+  return {
+    ...(agent.tokens !== undefined && { [agent.tokens]: setup.maxTokens }),
+    ...(temperature !== undefined && { temperature }),
+    ...(setup.effort !== undefined && { reasoning_effort: setup.effort === "off" ? "none" : setup.effort }),
+    ...(tools.length > 0 && {
+      tools: tools.map(({ name, description, schema }) => ({
+        type: "function",
+        function: { name, description, parameters: schema },
+      })),
+    }),
+    ...Object.fromEntries(more),
+    ...(setup.streams && { stream: true, ...(agent.asksForUsage && { stream_options: { include_usage: true } }) }),
+  };
+}
+
+/** What the user's side adds. */
+function toUser({ outcomes, text, hasImage }: Step, { writesParts, isTextOnly }: ChatAgent): Members[] {
+  const showsImage = hasImage || outcomes.some((outcome) => outcome.hasImage);
+  const long = isTextOnly ? `${text}\n${"A line of a file that is part of the conversation.\n".repeat(40)}` : text;
+  const parts = [...(showsImage ? [image] : []), ...(text === "" ? [] : [{ type: "text", text: long }])];
+  if (parts.length === 0) return [];
+  return [{ role: "user", content: showsImage || writesParts ? parts : long }];
+}
+
+/** A client of chat completions that holds the conversation itself, as most agents do. */
 export function createChatClient(setup: Setup): Client {
+  const agent = pickAgent(agents, setup);
+  const fields = toFields(setup, agent);
   const messages: Members[] = setup.instructions === "" ? [] : [{ role: "system", content: setup.instructions }];
+  let heard: Members | undefined;
   let calls: HeardCall[] = [];
   return {
+    offersTools: !agent.isTextOnly,
     showsReasoning: false,
     path: () => "/v1/chat/completions",
     headers: {},
-    ask({ outcomes, text, hasImage, instruction }, model) {
-      for (const [index, { id }] of calls.entries()) {
-        messages.push({ role: "tool", tool_call_id: id, content: outcomes[index]?.text ?? "" });
+    ask(step, model) {
+      const { outcomes, instruction, isCut = false } = step;
+      const sent = heard && toSent(heard, agent, isCut);
+      if (sent) messages.push(sent);
+      for (const [index, { text }] of outcomes.entries()) {
+        messages.push({ role: "tool", tool_call_id: calls[index]?.id, content: text });
       }
-      const showsResult = outcomes.some((outcome) => outcome.hasImage);
-      const parts = [...(hasImage || showsResult ? [image] : []), ...(text === "" ? [] : [{ type: "text", text }])];
-      if (parts.length > 0) messages.push({ role: "user", content: hasImage || showsResult ? parts : text });
+      messages.push(...toUser(step, agent));
       if (instruction !== "") messages.push({ role: "developer", content: instruction });
-      return {
-        model,
-        max_completion_tokens: setup.maxTokens,
-        ...(setup.temperature !== undefined && { temperature: setup.temperature }),
-        ...(setup.effort !== undefined && { reasoning_effort: setup.effort === "off" ? "none" : setup.effort }),
-        ...(setup.tools.length > 0 && {
-          tools: setup.tools.map(({ name, description, schema }) => ({
-            type: "function",
-            function: { name, description, parameters: schema },
-          })),
-        }),
-        ...(setup.streams && { stream: true, stream_options: { include_usage: true } }),
-        messages: [...messages],
-      };
+      return { model, ...fields, messages: [...messages] };
     },
     async hear(response) {
       const whole = setup.streams ? undefined : objectsOf((await readWhole(response)).choices)[0]?.message;
       const message = setup.streams ? collect(await readStream(response)) : isObject(whole) ? whole : {};
-      messages.push(message);
+      heard = message;
       calls = toCalls(message);
       return { text: textIn(message.content), reasoning: textIn(message.reasoning_content), calls };
     },

@@ -8,8 +8,13 @@ export type Members = Record<string, unknown>;
 /** A tool that a client offers. */
 export interface OfferedTool {
   name: string;
+  /** Unlike that of any other tool: a model finds the tool by it, whatever its name became. */
   description: string;
   schema: Members;
+  /** Takes free text that matches a grammar. Its schema is for APIs without such tools. Default: no. */
+  isCustom?: boolean;
+  /** The group it belongs to, where the API has groups; its name begins with it. */
+  namespace?: string;
 }
 
 /** What holds for a whole conversation. */
@@ -23,6 +28,8 @@ export interface Setup {
   temperature: number | undefined;
   streams: boolean;
   maxTokens: number;
+  /** A number in [0, 1) that chooses the agent among those of the dialect. Default: the first, the SDK of the API's provider. */
+  agent?: number;
 }
 
 /** What came of a tool call. */
@@ -42,6 +49,8 @@ export interface Step {
   hasImage: boolean;
   /** An instruction in mid conversation; an empty string for none. */
   instruction: string;
+  /** The user interrupted the response before: only its text reached the client, if it was all text. Default: no. */
+  isCut?: boolean;
 }
 
 /** A call as a client received it. */
@@ -61,6 +70,8 @@ export interface Heard {
 
 /** A client of one API. */
 export interface Client {
+  /** Whether it offers the tools of the conversation. Default: yes. */
+  offersTools?: boolean;
   /** Whether responses have a place for the model's reasoning. */
   showsReasoning: boolean;
   path(model: string): string;
@@ -75,6 +86,14 @@ export interface Client {
 export const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
 
 export const objectsOf = (value: unknown): Members[] => (Array.isArray(value) ? value.filter(isObject) : []);
+
+/** The agent of a conversation. */
+export function pickAgent<Agent>(agents: readonly Agent[], { agent = 0 }: Setup): Agent {
+  return agents[Math.floor(agent * agents.length)] as Agent;
+}
+
+/** The first half of a text, as a client has it that was interrupted. */
+export const firstHalf = (text: string): string => text.slice(0, Math.ceil(text.length / 2)).trimEnd();
 
 /** Events of a stream whose data is JSON. */
 export async function readStream(response: Response): Promise<Members[]> {

@@ -2,10 +2,11 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { isObject } from "../../src/lib/json.ts";
 import type { Transport } from "../../src/lib/outbound.ts";
 import { createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
 import { createChatClient } from "./chat-client.ts";
-import type { Client, Setup } from "./client.ts";
+import { type Client, objectsOf, type Setup } from "./client.ts";
 import { createGeminiClient } from "./gemini-client.ts";
 import { createMessagesClient } from "./messages-client.ts";
 import { createResponsesClient } from "./responses-client.ts";
@@ -147,3 +148,100 @@ for (const provider of ["anthropic", "google", "mistral-ai", "deepseek"]) {
     assert.equal(names.match(/"name":/g)?.length, 3);
   });
 }
+
+const nameOf = (tool: Record<string, unknown> | undefined): unknown => isObject(tool?.function) && tool.function.name;
+const longName = `mcp__${"a_server_with_a_long_name_".repeat(3)}__search`;
+
+for (const streams of [true, false]) {
+  for (const name of ["messages", "gemini"]) {
+    test(`a long name of a tool comes back whole to a ${name} client of openai, streamed: ${streams}`, async () => {
+      const named = { ...(setup.tools[0] as Setup["tools"][number]), name: longName };
+      const client = clients[name]?.({ ...setup, streams, tools: [named] }) as Client;
+      answer = () => {
+        const [tool] = objectsOf(sent.at(-1)?.tools);
+        const made = { id: "call_a", type: "function", function: { name: nameOf(tool), arguments: "{}" } };
+        if (streams) return streamOf([{ role: "assistant", tool_calls: [{ index: 0, ...made }] }])();
+        const choice = { index: 0, message: { role: "assistant", content: null, tool_calls: [made] } };
+        return Response.json({
+          id: "c",
+          object: "chat.completion",
+          choices: [{ ...choice, finish_reason: "tool_calls" }],
+        });
+      };
+      const step = { outcomes: [], text: "Search", hasImage: false, instruction: "" };
+      const response = await ask(client, "openai", client.ask(step, "gpt-4.1"), "gpt-4.1");
+      const heard = await client.hear(response);
+      assert.deepEqual(
+        heard.calls.map((one) => one.name),
+        [longName],
+      );
+    });
+  }
+}
+
+const readCall = { id: "a", type: "function", function: { name: "read", arguments: "{}" } };
+
+test("a blank text, which some agents send beside calls, is not sent to Claude", async () => {
+  answer = () => Response.json({ error: { message: "enough" } }, { status: 400 });
+  const messages = [
+    { role: "user", content: "Go" },
+    { role: "assistant", content: " ", tool_calls: [readCall] },
+    { role: "tool", tool_call_id: "a", content: "done" },
+    { role: "assistant", content: [{ type: "text", text: "\n" }] },
+    {
+      role: "user",
+      content: [
+        { type: "text", text: "  " },
+        { type: "text", text: "Go on" },
+      ],
+    },
+  ];
+  await ask(createChatClient(setup), "anthropic", { model: "claude-opus-4-8", messages });
+  assert.deepEqual(sent[0]?.messages, [
+    { role: "user", content: "Go" },
+    { role: "assistant", content: [{ type: "tool_use", id: "a", name: "read", input: {} }] },
+    {
+      role: "user",
+      content: [
+        { type: "tool_result", tool_use_id: "a", content: "done" },
+        { type: "text", text: "Go on" },
+      ],
+    },
+  ]);
+});
+
+test("a text looks the same to openai whether an agent marks it for the prompt cache or not", async () => {
+  answer = () => Response.json({ error: { message: "enough" } }, { status: 400 });
+  const block = { type: "text", text: "Hello" };
+  for (const marked of [block, { ...block, cache_control: { type: "ephemeral" } }]) {
+    const messages = [{ role: "user", content: [marked] }];
+    await ask(createMessagesClient(setup), "openai", { model: "gpt-4.1", max_tokens: 9, messages });
+    assert.deepEqual(sent[0]?.messages, [{ role: "user", content: "Hello" }]);
+  }
+});
+
+test("calls of another model without its thinking turn thinking off instead of ending a session of Claude", async () => {
+  const message = "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.";
+  const content = [{ type: "text", text: "Done" }];
+  const whole = { id: "m", type: "message", role: "assistant", model: "m", content, stop_reason: "end_turn" };
+  answer = () =>
+    sent.at(-1)?.thinking === undefined
+      ? Response.json({ ...whole, usage: { input_tokens: 1, output_tokens: 1 } })
+      : Response.json({ type: "error", error: { type: "invalid_request_error", message } }, { status: 400 });
+  const body = {
+    model: "claude-opus-4-5",
+    max_tokens: 4_000,
+    thinking: { type: "enabled", budget_tokens: 1_024 },
+    messages: [
+      { role: "user", content: "Go" },
+      { role: "assistant", content: [{ type: "tool_use", id: "call_a", name: "read", input: {} }] },
+      { role: "user", content: [{ type: "tool_result", tool_use_id: "call_a", content: "done" }] },
+    ],
+  };
+  const response = await ask(createMessagesClient(setup), "anthropic", body);
+  assert.deepEqual(
+    sent.map(({ thinking }) => thinking),
+    [body.thinking, undefined],
+  );
+  assert.equal(response.headers.get("x-gateway-dropped-params"), "thinking");
+});

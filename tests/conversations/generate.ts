@@ -60,7 +60,12 @@ class Dice {
   }
 }
 
-function drawArguments(dice: Dice, { breaksArguments = false }: Reach): Record<string, unknown> | string {
+function drawArguments(
+  dice: Dice,
+  { isCustom = false }: OfferedTool,
+  { breaksArguments = false }: Reach,
+): Record<string, unknown> | string {
+  if (isCustom) return { input: dice.text() };
   if (breaksArguments && dice.chance(0.05)) return '{"path": "unfinished';
   if (dice.chance(0.15)) return {};
   return {
@@ -81,12 +86,14 @@ function drawTurn(dice: Dice, tools: readonly OfferedTool[], reach: Reach): Mode
   if (calls === 0 || dice.chance(0.5)) said.push({ kind: "text", text: dice.text() });
   for (let count = 0; count < calls; count++) {
     if (count > 0) think(0.3);
-    said.push({ kind: "call", name: dice.pick(tools).name, arguments: drawArguments(dice, reach) });
+    const tool = dice.pick(tools);
+    const { name, description } = tool;
+    said.push({ kind: "call", name, description, arguments: drawArguments(dice, tool, reach) });
   }
   return { said };
 }
 
-const outcomeTexts = (dice: Dice): string => (dice.chance(0.1) ? "" : dice.text());
+const outcomeTexts = (dice: Dice): string => (dice.chance(0.1) ? "" : dice.chance(0.05) ? " \n" : dice.text());
 
 function drawOutcome(dice: Dice, hasImages: boolean): Outcome {
   return { text: outcomeTexts(dice), isError: dice.chance(0.15), hasImage: hasImages && dice.chance(0.1) };
@@ -102,11 +109,13 @@ export function generateConversation(seed: number, reach: Reach = {}): Conversat
   const rounds: { step: Step; turn: ModelTurn }[] = [];
   let calls = 0;
   for (let round = 12 + dice.below(5); round > 0; round--) {
-    const outcomes = Array.from({ length: calls }, () => drawOutcome(dice, hasImages));
-    // the user speaks when the model is done, and sometimes interrupts it
-    const speaks = calls === 0 || dice.chance(0.1);
+    const isCut = rounds.length > 0 && dice.chance(0.05);
+    const outcomes = Array.from({ length: isCut ? 0 : calls }, () => drawOutcome(dice, hasImages));
+    // the user speaks when the model is done, and sometimes while its calls run
+    const speaks = outcomes.length === 0 || dice.chance(0.1);
     const step: Step = {
       outcomes,
+      isCut,
       text: speaks ? dice.text() : "",
       hasImage: speaks && hasImages && dice.chance(0.1),
       instruction: dice.chance(0.15) ? `Note: ${dice.text()}` : "",
@@ -123,6 +132,7 @@ export function generateConversation(seed: number, reach: Reach = {}): Conversat
       temperature: dice.chance(0.3) ? 0.3 : undefined,
       streams: dice.chance(0.5),
       maxTokens: dice.pick([8_000, 32_000]),
+      agent: dice.below(1_000) / 1_000,
     },
     rounds,
   };

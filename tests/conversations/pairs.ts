@@ -91,7 +91,7 @@ export function testPairs(dialect: string, createClient: (setup: Setup) => Clien
       const faults = new Faults();
       for (const [index, seed] of seedsOf(count).entries()) {
         const model = modelOf(provider, index);
-        const conversation = generateConversation(seed, { hasImages: provider.takesImages });
+        const conversation = generateConversation(seed, { hasImages: provider.takesImages, breaksArguments: true });
         const client = createClient(conversation.setup);
         const targetOf = () => ({ provider, model });
         faults.note(await hold(placeOf(), { conversation, client, dialect, targetOf }), `seed ${seed}, ${model}`);

@@ -26,6 +26,8 @@ export interface Run {
   dialect: string;
   /** The provider and the model that serve a round. */
   targetOf(round: number): { provider: EmulatedProvider; model: string };
+  /** Rounds have different targets: what others left in the conversation is never refused. Default: no. */
+  changesTarget?: boolean;
 }
 
 /** Arguments as values, so that spaces and order do not count. */
@@ -33,17 +35,20 @@ const argumentsOf = (text: string): unknown => parseJson(text) ?? text;
 
 function compare(heard: Heard, { said }: ModelTurn, showsReasoning: boolean): string | undefined {
   const all = (kind: "text" | "thinking") => said.flatMap((one) => (one.kind === kind ? [one.text] : [])).join("");
-  const calls = said.flatMap((one) => (one.kind === "call" ? [[one.name, one.arguments]] : []));
+  const made = said.flatMap((one) => (one.kind === "call" ? [one] : []));
   // broken arguments have no counterpart in APIs whose arguments are objects
-  const isBroken = said.some((one) => one.kind === "call" && typeof one.arguments === "string");
+  const isBroken = (index: number) => typeof made[index]?.arguments === "string";
   const wanted = {
     text: all("text"),
-    calls: isBroken ? calls.length : calls,
+    calls: made.map(({ name, arguments: given }, index) => [name, isBroken(index) ? "broken" : given]),
     ...(showsReasoning && { reasoning: all("thinking") }),
   };
   const found = {
     text: heard.text,
-    calls: isBroken ? heard.calls.length : heard.calls.map(({ name, arguments: given }) => [name, argumentsOf(given)]),
+    calls: heard.calls.map(({ name, arguments: given }, index) => [
+      name,
+      isBroken(index) ? "broken" : argumentsOf(given),
+    ]),
     ...(showsReasoning && { reasoning: heard.reasoning }),
   };
   try {
@@ -54,12 +59,21 @@ function compare(heard: Heard, { said }: ModelTurn, showsReasoning: boolean): st
   }
 }
 
+/** A mark that is a separate block, as at Bedrock. */
+const isMark = (value: unknown): boolean => isObject(value) && "cachePoint" in value;
+
+/** A string as the list of one text, which is the same prompt. */
+const toParts = (content: unknown): unknown =>
+  typeof content === "string" ? [{ type: "text", text: content }] : withoutMarks(content);
+
 /** Without the marks that clients move from turn to turn. */
 function withoutMarks(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutMarks);
+  if (Array.isArray(value)) return value.filter((one) => !isMark(one)).map(withoutMarks);
   if (!isObject(value)) return value;
   return Object.fromEntries(
-    Object.entries(value).flatMap(([name, one]) => (name === "cache_control" ? [] : [[name, withoutMarks(one)]])),
+    Object.entries(value).flatMap(([name, one]) =>
+      name === "cache_control" ? [] : [[name, name === "content" ? toParts(one) : withoutMarks(one)]],
+    ),
   );
 }
 
@@ -68,7 +82,7 @@ function findChange(before: readonly unknown[], now: readonly unknown[]): string
   for (const [index, one] of before.entries()) {
     const [former, current] = [JSON.stringify(withoutMarks(one)), JSON.stringify(withoutMarks(now[index]) ?? null)];
     // the last message of a request may grow by what the same role adds
-    if (index === before.length - 1 && current.startsWith(former.slice(0, -3))) continue;
+    if (index === before.length - 1 && current.startsWith(former.slice(0, -4))) continue;
     if (former !== current) return `part ${index} was ${former.slice(0, 400)} and is ${current.slice(0, 400)}`;
   }
   return undefined;
@@ -83,16 +97,29 @@ const headersOf = ({ client }: Run, { slug, headers }: EmulatedProvider): Record
   ...client.headers,
 });
 
+/** A conversation of one question, in any dialect, with the settings and tools of another request. */
+function withoutHistory(body: Members): Members {
+  const question = { role: "user", content: "Hello" };
+  const added = Array.isArray(body.input) ? body.input.filter(({ type }) => type === "additional_tools") : [];
+  return {
+    ...body,
+    ...(body.messages !== undefined && { messages: [question] }),
+    ...(body.input !== undefined && { input: [...added, { type: "message", ...question }] }),
+    ...(body.contents !== undefined && { contents: [{ role: "user", parts: [{ text: "Hello" }] }] }),
+  };
+}
+
 /** Whether the API would refuse the same request from its own SDK, without the gateway. */
 function isRefusedAnyway(
-  { client, dialect }: Run,
+  { client, dialect, changesTarget = false }: Run,
   body: Members,
   world: EmulatedWorld,
   { emulator, request }: EmulatedWorld["requests"][number],
 ): boolean {
   if (emulator.native !== dialect) return false;
   const { path, model, streams } = request;
-  const own = { path, headers: client.headers, body, model, streams };
+  const asked = changesTarget ? withoutHistory(body) : body;
+  const own = { path, headers: client.headers, body: asked, model, streams };
   return world.findRefusal(emulator, emulator.asSdkSends?.(own) ?? own) !== undefined;
 }
 
@@ -106,11 +133,24 @@ async function send(gateway: TestGateway, path: string, init: RequestInit): Prom
   }
 }
 
+/** A round as the client can have it: without tools that it does not offer. */
+function roundOf({ conversation, client }: Run, index: number): Conversation["rounds"][number] {
+  const round = conversation.rounds[index] as Conversation["rounds"][number];
+  if (client.offersTools !== false) return round;
+  const { step, turn } = round;
+  const said = turn.said.filter(({ kind }) => kind !== "call");
+  const isSilent = said.every(({ kind }) => kind !== "text");
+  return {
+    step: { ...step, outcomes: [], text: step.text === "" ? "Go on" : step.text },
+    turn: { said: isSilent ? [...said, { kind: "text", text: "Done" }] : said },
+  };
+}
+
 /** Sends one round; the fault ends the conversation, as a refusal does that the API's own SDK would meet too. */
 async function runRound(place: Place, run: Run, round: number): Promise<Fault | "ended" | undefined> {
   const { gateway, world } = place;
   const { conversation, client } = run;
-  const { step, turn } = conversation.rounds[round] as Conversation["rounds"][number];
+  const { step, turn } = roundOf(run, round);
   const { provider, model } = run.targetOf(round);
   const [asked, refused] = [world.requests.length, world.refusals.length];
   world.script.splice(0, world.script.length, turn);
@@ -132,7 +172,7 @@ async function runRound(place: Place, run: Run, round: number): Promise<Fault | 
   const { effort } = conversation.setup;
   const isAsked = effort !== "off" && (effort !== undefined || !emulator.hidesReasoning);
   const showsReasoning = client.showsReasoning && emulator.showsReasoning(model, request) && isAsked;
-  const difference = compare(heard, turn, showsReasoning);
+  const difference = compare(heard, world.spoken ?? turn, showsReasoning);
   if (difference) return { kind: "heard", round, detail: difference };
   return findPrefixFault(world, asked, emulator, round);
 }

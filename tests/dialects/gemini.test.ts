@@ -223,7 +223,7 @@ const requests: Readonly<Record<string, { body: object; chat: object; dropped?: 
             { text: "Yes", thoughtSignature: "CsoBB==" },
             { functionCall: { id: "a", name: "x" }, thoughtSignature: "CsoBC==" },
             { functionCall: { id: "b", name: "x" }, thoughtSignature: markSignature({ kind: "call", text: "s" }) },
-            { functionCall: { id: "c", name: "x" }, thoughtSignature: markSignature({ kind: "call", text: "" }) },
+            { functionCall: { name: "x" }, thoughtSignature: markSignature({ kind: "call", text: "", id: "c" }) },
             { executableCode: { code: "1" } },
           ],
         },
@@ -581,9 +581,12 @@ const request = (members: object = {}): GenerateContentRequest => ({
 const calls = [
   {
     functionCall: { id: "a", name: "x", args: { port: "Brest" } },
-    thoughtSignature: markSignature({ kind: "call", text: "s" }),
+    thoughtSignature: markSignature({ kind: "call", text: "s", id: "a" }),
   },
-  { functionCall: { id: "b", name: "y", args: {} } },
+  {
+    functionCall: { id: "b", name: "y", args: {} },
+    thoughtSignature: markSignature({ kind: "call", text: "", id: "b" }),
+  },
 ];
 
 test("fromChat() includes reasoning if requested", () => {
@@ -773,11 +776,19 @@ const streams: Readonly<Record<string, { chunks: object[]; usage?: object; wante
         [
           {
             functionCall: { id: "a", name: "x", args: { port: 1 } },
-            thoughtSignature: markSignature({ kind: "call", text: "" }),
+            thoughtSignature: markSignature({ kind: "call", text: "", id: "a" }),
           },
         ],
       ],
-      [[{ functionCall: { id: "b", name: "y", args: {} } }, { text: "Done" }]],
+      [
+        [
+          {
+            functionCall: { id: "b", name: "y", args: {} },
+            thoughtSignature: markSignature({ kind: "call", text: "", id: "b" }),
+          },
+          { text: "Done" },
+        ],
+      ],
       [[{ text: "" }, "STOP"], { promptTokenCount: 0, candidatesTokenCount: 0, totalTokenCount: 0 }],
     ],
   },

@@ -432,6 +432,16 @@ test("calls of custom tools and of namespaces have the names of the caller", () 
   );
 });
 
+test("toNativeRequest() removes reasoning without an id and sealed content: no provider of the API said it", () => {
+  const said = { type: "reasoning", summary: [{ type: "summary_text", text: "Hm" }] };
+  const sealed = { ...said, encrypted_content: "opaque" };
+  assert.deepEqual(toNativeRequest(ask({ input: [said, sealed, { ...said, id: "rs_abc" }, call] })).input, [
+    sealed,
+    { ...said, id: "rs_abc" },
+    call,
+  ]);
+});
+
 test("toNativeRequest() removes what only the gateway understands, and nothing else", () => {
   const foreign = ask({ previous_response_id: "resp_abc", input: [{ role: "user", content: "Hello" }] });
   assert.equal(toNativeRequest(foreign), foreign);

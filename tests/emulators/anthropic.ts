@@ -448,6 +448,8 @@ export const anthropic: Emulator = {
   name: "Anthropic Messages",
   native: "messages",
   showsReasoning: () => true,
+  // with a budget it always thinks; with an adaptive one it may not
+  thinksFirst: (request) => thinkingType(request) === "enabled",
   rules: claudeRules,
   serves: ({ host, pathname }) => host === "api.anthropic.com" && pathname === "/v1/messages",
   read: readRequest,

@@ -10,7 +10,13 @@ export type Members = Record<string, unknown>;
 export type Said =
   | { kind: "thinking"; text: string }
   | { kind: "text"; text: string }
-  | { kind: "call"; name: string; arguments: Members | string };
+  | {
+      kind: "call";
+      name: string;
+      /** The tool's description: the model calls the tool that has it by the name under which it was offered. */
+      description?: string;
+      arguments: Members | string;
+    };
 
 /** One response of the model. */
 export interface ModelTurn {
@@ -94,6 +100,8 @@ export interface Emulator {
   showsReasoning(model: string, request: EmulatedRequest): boolean;
   /** Reasoning is shown only where the request asks for it. Default: always. */
   hidesReasoning?: boolean;
+  /** Whether the model begins each response to such a request with its reasoning. Default: no. */
+  thinksFirst?(request: EmulatedRequest): boolean;
   rules: readonly Rule[];
   /** Whether this API serves the address. */
   serves(url: URL): boolean;
@@ -130,6 +138,8 @@ export interface EmulatedWorld {
   findRefusal(emulator: Emulator, request: EmulatedRequest): Refusal | undefined;
   /** The model's next turns: the emulator that is called takes the first. */
   script: ModelTurn[];
+  /** The turn that was answered last, its calls by the names of the script. */
+  spoken: ModelTurn | undefined;
 }
 
 /** The text of a transport's body. */
@@ -157,13 +167,49 @@ export function findRefusal(emulator: Emulator, request: EmulatedRequest, memory
   return undefined;
 }
 
+/** The name of the tool that a request offers with a description, in the form of any API. */
+function findOffered(value: unknown, description: string): string | undefined {
+  if (Array.isArray(value)) {
+    for (const one of value) {
+      const name = findOffered(one, description);
+      if (name !== undefined) return name;
+    }
+    return undefined;
+  }
+  if (!isObject(value)) return undefined;
+  const { name, description: said } = value;
+  // a grammar may follow the description of a custom tool
+  if (typeof name === "string" && typeof said === "string" && said.startsWith(description)) return name;
+  return findOffered(Object.values(value), description);
+}
+
+/** What the model says, its calls by the names of the tools that it was offered. */
+function asOffered({ said }: ModelTurn, { body }: EmulatedRequest): ModelTurn {
+  // tools stand before messages, and these hold none: but for those that a Responses input adds
+  const { messages: _messages, contents: _contents, ...offering } = body;
+  return {
+    said: said.map((one) => {
+      if (one.kind !== "call" || one.description === undefined) return one;
+      return { ...one, name: findOffered(offering, one.description) ?? one.name };
+    }),
+  };
+}
+
+/** The turn of a model that begins with its reasoning. */
+function withThinking(turn: ModelTurn): ModelTurn {
+  const [first] = turn.said;
+  return first?.kind === "thinking" ? turn : { said: [{ kind: "thinking", text: "Hm." }, ...turn.said] };
+}
+
 /** A transport behind which emulators answer instead of the providers' hosts. */
 export function createEmulatedWorld(emulators: readonly Emulator[]): EmulatedWorld {
   const memories = new Map(emulators.map((emulator) => [emulator, new Memory()]));
-  const world: Omit<EmulatedWorld, "transport"> = {
+  const world: EmulatedWorld = {
+    transport: { send: (url, init) => send(url, init), sendChecked: (url, init) => send(url, init) },
     requests: [],
     refusals: [],
     script: [],
+    spoken: undefined,
     findRefusal: (emulator, request) => findRefusal(emulator, request, memories.get(emulator) ?? new Memory()),
   };
   const send = async (address: string, init: TransportInit): Promise<Response> => {
@@ -179,9 +225,10 @@ export function createEmulatedWorld(emulators: readonly Emulator[]): EmulatedWor
       return emulator.refuse(refusal.message);
     }
     const turn = world.script.shift() ?? { said: [{ kind: "text", text: "Nothing is left to say." }] };
-    return emulator.answer(turn, request, memory);
+    world.spoken = emulator.thinksFirst?.(request) ? withThinking(turn) : turn;
+    return emulator.answer(asOffered(world.spoken, request), request, memory);
   };
-  return { ...world, transport: { send, sendChecked: send } };
+  return world;
 }
 
 export const jsonResponse = (body: unknown, status = 200): Response =>

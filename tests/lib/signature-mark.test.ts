@@ -23,6 +23,13 @@ for (const text of [
   }
 }
 
+for (const id of ["call_1", "functions.bash:0", "50%3A", "é漢🚢", "a#b"]) {
+  test(`readMarkedSignature() returns the id ${id} of a call`, () => {
+    const signed = { kind: "call", text: "s:1", id } as const;
+    assert.deepEqual(readMarkedSignature(markSignature(signed)), signed);
+  });
+}
+
 for (const other of [
   undefined,
   null,

@@ -77,7 +77,7 @@ testConformance(azureOpenai, [
       body: {
         ...request,
         messages: [
-          { role: "developer", content: [{ type: "text", text: "Be brief." }] },
+          { role: "developer", content: "Be brief." },
           { role: "assistant", content: "Six." },
         ],
       },

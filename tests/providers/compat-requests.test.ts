@@ -353,7 +353,7 @@ const conversation = [
 function converted(options: { first?: object; second?: object; old?: object; current?: object } = {}) {
   const { old = { reasoning_content: "Check hours." }, current = old } = options;
   return [
-    options.first ?? { role: "system", content: [{ type: "text", text: "Be brief." }] },
+    options.first ?? { role: "system", content: "Be brief." },
     options.second ?? conversation[1],
     conversation[2],
     { role: "assistant", content: "Six.", ...old },
@@ -382,7 +382,7 @@ function conversationCase(
   };
 }
 
-const developer = { role: "developer", content: [{ type: "text", text: "Be brief." }] };
+const developer = { role: "developer", content: "Be brief." };
 const flat = { first: { role: "system", content: "Be brief." }, second: { role: "system", content: "One.\nTwo." } };
 const cases: Readonly<Record<string, ConformanceCase>> = {
   openai: conversationCase(converted({ first: developer, old: {} }), { dropped: [...dropped, "reasoning_content"] }),

@@ -224,10 +224,7 @@ test("users and answers alternate where a template demands it, with nothing lost
     { role: "assistant", content: "" },
     {
       role: "user",
-      content: [
-        { type: "text", text: "Two" },
-        { type: "text", text: "Three" },
-      ],
+      content: "Two\n\nThree",
     },
   ]);
 });

@@ -65,12 +65,11 @@ export class PartWriter implements SegmentSink<AnswerPart> {
     const call = this.#call;
     this.#call = undefined;
     if (!call) return [];
-    const isFirst = this.#calls++ === 0;
+    this.#calls++;
     const id = call.id ?? `call_${this.#answerId}_${call.index}`;
     const functionCall = { id, name: call.name ?? "", args: readArguments(call.arguments) };
-    // the first call of a turn carries a signature: an empty one says to models that require it that none exists
-    if (!isFirst && call.signature === undefined) return [{ functionCall }];
-    return [{ functionCall, thoughtSignature: markSignature({ kind: "call", text: call.signature ?? "" }) }];
+    // an empty signature says to models that require one that none exists; the id is for clients that leave ids out
+    return [{ functionCall, thoughtSignature: markSignature({ kind: "call", text: call.signature ?? "", id }) }];
   }
 }
 

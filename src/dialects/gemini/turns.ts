@@ -121,10 +121,10 @@ class ReasoningParts {
 function toCall(part: Members, ids: CallIds, { drop }: DialectOptions): Part {
   const { id, name, args } = membersOf(part.functionCall);
   const { thoughtSignature: given } = part;
-  const signature = readMarkedSignature(given)?.text;
+  const { text: signature, id: marked } = readMarkedSignature(given) ?? {};
   if (!isMarked(given) && nonEmptyString(given) !== undefined) drop("contents.thoughtSignature");
   return {
-    id: ids.call(nonEmptyString(name) ?? "", nonEmptyString(id)),
+    id: ids.call(nonEmptyString(name) ?? "", nonEmptyString(id) ?? nonEmptyString(marked)),
     type: "function",
     function: { name: nonEmptyString(name) ?? "", arguments: JSON.stringify(isObject(args) ? args : {}) },
     ...(signature && { thought_signature: signature }),

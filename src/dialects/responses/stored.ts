@@ -38,9 +38,19 @@ export function toInputItems(input: ResponsesRequest["input"], id: string): Item
   });
 }
 
+/**
+ * Whether an item is reasoning that no provider of the Responses API generated. Agents that leave ids out, such as Codex, send
+ * reasoning of a provider with its sealed content: without both it is what a chat of another provider said.
+ */
+function isForeignReasoning({ type, id, encrypted_content: sealed }: Item): boolean {
+  if (type !== "reasoning") return false;
+  if (isOwnItemId(id) || readEncryptedContent(sealed)) return true;
+  return typeof id !== "string" && typeof sealed !== "string";
+}
+
 /** An item for a provider, without ids that the provider did not generate. */
 function toForeignItem(item: Item): Item[] {
-  if (item.type === "reasoning" && (readEncryptedContent(item.encrypted_content) || isOwnItemId(item.id))) return [];
+  if (isForeignReasoning(item)) return [];
   if (!isOwnItemId(item.id)) return [item];
   const { id: _, ...rest } = item;
   return [rest];
@@ -51,9 +61,8 @@ export function toNativeRequest(request: ResponsesRequest): ResponsesRequest {
   const { previous_response_id: previous, ...rest } = request;
   const { input } = request;
   const isOwn = typeof previous === "string" && isOwnResponseId(previous);
-  const isForeign = (item: Item): boolean =>
-    !isOwnItemId(item.id) && !(item.type === "reasoning" && readEncryptedContent(item.encrypted_content));
-  if (!isOwn && (!Array.isArray(input) || input.every(isForeign))) return request;
+  const isTheirs = (item: Item): boolean => !isOwnItemId(item.id) && !isForeignReasoning(item);
+  if (!isOwn && (!Array.isArray(input) || input.every(isTheirs))) return request;
   return { ...(isOwn ? rest : request), ...(Array.isArray(input) && { input: input.flatMap(toForeignItem) }) };
 }
 

@@ -209,7 +209,9 @@ function serveThroughChat<Request extends object, Answer extends object>(
       answer: (body) => dialect.fromChat(counted.answer(body) as Operations["chat"]["response"], request, options), // parsed leniently
       createObserver() {
         meter.reset();
-        const mapper = adapter.streamMapper?.(asked, options) ?? createPlainMapper(provider.slug);
+        const mapper =
+          adapter.streamMapper?.(asked, options) ??
+          createPlainMapper(provider.slug, adapter.chunkCorrector?.(asked, options));
         const observer = createDialectObserver({
           mapper: meter.watchMapper(mapper),
           events: dialect.createEvents(request, options),

@@ -2,7 +2,7 @@ import type { DialectEvent, EventMapper } from "../../dialects/types.ts";
 import { UpstreamError } from "../../errors.ts";
 import { isObject, parseJson, stringOf } from "../../lib/json.ts";
 import { readFailure, statusOfErrorBody } from "../../providers/core/failures.ts";
-import type { StreamMapper, UpstreamEvent } from "../../providers/core/types.ts";
+import type { ChunkCorrector, StreamMapper, UpstreamEvent } from "../../providers/core/types.ts";
 import { CallIndexes } from "../../providers/shared/call-indexes.ts";
 import { BlockWriter } from "./block-writer.ts";
 import { chunkSays } from "./says.ts";
@@ -27,8 +27,8 @@ function withIndexes(chunk: Record<string, unknown>, choices: readonly unknown[]
   return { ...chunk, choices: [{ ...choice, delta: { ...choice.delta, tool_calls: calls } }, ...others] };
 }
 
-/** A mapper of streams that are in the shape of a chat already. */
-export function createPlainMapper(provider: string): StreamMapper {
+/** A mapper of streams that are in the shape of a chat already, but for what a corrector changes. */
+export function createPlainMapper(provider: string, corrector?: ChunkCorrector): StreamMapper {
   let isDone = false;
   let usage: unknown;
   const indexes = new CallIndexes();
@@ -40,7 +40,9 @@ export function createPlainMapper(provider: string): StreamMapper {
       if (isObject(chunk.usage)) usage = chunk.usage;
       const choices: unknown[] = Array.isArray(chunk.choices) ? chunk.choices : [];
       isDone ||= choices.some((choice) => isObject(choice) && typeof choice.finish_reason === "string");
-      return [withIndexes(chunk, choices, indexes)];
+      const corrected = corrector ? corrector.correct(chunk) : chunk;
+      if (!corrected) return [];
+      return [withIndexes(corrected, Array.isArray(corrected.choices) ? corrected.choices : [], indexes)];
     },
     done() {
       isDone = true;

@@ -3,7 +3,8 @@ import type { ChatRequest } from "../../schemas/chat.ts";
 import { isCallPlace, isReasoningPart, placeCalls } from "../../schemas/content-blocks.ts";
 import { readCallArguments } from "../core/fit-messages.ts";
 import type { ConversionOptions } from "../core/types.ts";
-import { type Block, cacheControl, refuse, replayBlocks, toBlocks } from "./parts.ts";
+import { toClaudeId } from "./foreign-ids.ts";
+import { type Block, cacheControl, isWritten, refuse, replayBlocks, toBlocks } from "./parts.ts";
 
 type Message = ChatRequest["messages"][number];
 
@@ -64,13 +65,11 @@ export function toSystem(messages: readonly Message[], options: ConversionOption
   return messages.flatMap((message) => markLast(toBlocks(message.content, options), message));
 }
 
-/**
- * Anthropic allows letters, digits, hyphens and underscores in tool call ids; other providers allow more characters.
- */
+/** The id of a call or of its result. */
 function toCallId(id: unknown): string {
   if (typeof id !== "string" || id === "")
     return refuse("Cannot send a tool call or result without its id", "messages");
-  return id.replace(/[^a-zA-Z0-9_-]/g, "_");
+  return toClaudeId(id);
 }
 
 /** A tool call from an earlier turn. */
@@ -88,7 +87,7 @@ function toToolUse(call: unknown, { drop }: ConversionOptions): Block {
 function toAssistantTurn(message: Message, options: ConversionOptions): Turn {
   const replayed = Array.isArray(message.content_blocks) ? replayBlocks(message.content_blocks, options) : [];
   const said = replayed.length > 0 ? replayed : thinkingFirst(toBlocks(message.content, options));
-  if (said.length === 0 && typeof message.refusal === "string" && message.refusal !== "") {
+  if (said.length === 0 && isWritten(message.refusal)) {
     said.push({ type: "text", text: message.refusal });
   }
   const calls: readonly unknown[] = Array.isArray(message.tool_calls) ? message.tool_calls : [];
@@ -121,7 +120,7 @@ function toToolResult(message: Message, options: ConversionOptions): Block {
 
 function toUserTurn(message: Message, options: ConversionOptions): Turn {
   const { content, cache_control: control } = message;
-  if (typeof content === "string" && !control) return { role: "user", content };
+  if (isWritten(content) && !control) return { role: "user", content };
   return { role: "user", content: markLast(toBlocks(content, options), message) };
 }
 
@@ -144,7 +143,7 @@ function toTurn(message: Message, options: ConversionOptions): Turn {
 const isToolResult = ({ type }: Block) => type === "tool_result";
 const holdsResult = ({ content }: Turn) => typeof content !== "string" && content.some(isToolResult);
 const blocksOf = ({ content }: Turn): Block[] =>
-  typeof content !== "string" ? content : content === "" ? [] : [{ type: "text", text: content }];
+  typeof content !== "string" ? content : isWritten(content) ? [{ type: "text", text: content }] : [];
 
 /** One turn of the user: tool results must come first. */
 class UserTurn {

@@ -2,6 +2,7 @@ import { isObject } from "../../lib/json.ts";
 import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
 import type { CallFailure, ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { fitBetaMembers } from "./beta-members.ts";
+import { fitForeignIds } from "./foreign-ids.ts";
 import { withoutForeignThinking, withoutThinking } from "./repair.ts";
 import { bodyBetas, type ClaudeHost, leaveOut, readBetas } from "./request.ts";
 import { fitSystemTurns } from "./system-turns.ts";
@@ -11,7 +12,11 @@ type NativeRequest = MessagesRequest | CountTokensRequest;
 
 /** A Messages API request for one of the hosts, without what belongs to betas that the host lacks. Unknown fields are forwarded. */
 export function toHostRequest(request: NativeRequest, host: ClaudeHost, options: ConversionOptions): Members {
-  const { anthropic_beta: asked, ...rest } = fitSystemTurns(fitThinking(request, options), false, options);
+  const { anthropic_beta: asked, ...rest } = fitSystemTurns(
+    fitThinking(fitForeignIds(request), options),
+    false,
+    options,
+  );
   const members: Members = host.omits ? leaveOut(rest, host.omits, options) : rest;
   if (host.version !== undefined) members.anthropic_version ??= host.version;
   const betas = host.readBetas?.(request, options) ?? bodyBetas(readBetas(asked), host, options);
@@ -46,14 +51,18 @@ function fitThinking<Request extends NativeRequest>(request: Request, options: C
   return fitted === request ? request : stopThinking(fitted, options);
 }
 
-/** As `withoutThinking`; also turns thinking off where the last turn contains tool results. */
+/** Claude's refusal of calls without the thinking that led to them: another model made these. */
+const lacksThinking = /Expected `thinking`/i;
+
+/** As `withoutThinking`; also turns thinking off where the last turn has results of calls without their thinking. */
 export function repairMessages(
   request: MessagesRequest,
   failure: CallFailure,
   options: ConversionOptions,
 ): MessagesRequest | undefined {
-  const repaired = withoutThinking(request, failure, options);
-  if (!repaired?.thinking || !endsWithResult(repaired)) return repaired;
+  const lacks = failure.status === 400 && lacksThinking.test(failure.message);
+  const repaired = lacks ? request : withoutThinking(request, failure, options);
+  if (!repaired?.thinking || !endsWithResult(repaired)) return lacks ? undefined : repaired;
   options.drop("thinking");
   const { thinking: _, ...rest } = repaired;
   return rest;
@@ -79,7 +88,7 @@ export function nativeOperations({ headers, prefix = "", hasSystemTurns }: Nativ
   countTokens: OperationAdapter<"countTokens">;
 } {
   const toUpstream = <Request extends NativeRequest>(request: Request, options: ConversionOptions): Members =>
-    toOwnRequest(fitSystemTurns(fitThinking(request, options), hasSystemTurns, options));
+    toOwnRequest(fitSystemTurns(fitThinking(fitForeignIds(request), options), hasSystemTurns, options));
   return {
     messages: { path: () => `${prefix}/messages`, toUpstream, headers, repair: repairMessages },
     countTokens: { path: () => `${prefix}/messages/count_tokens`, toUpstream, headers },

@@ -102,15 +102,18 @@ function toStoredBlock(fileId: string, type: string): Block {
   return { type: "container_upload", file_id: fileId };
 }
 
+/** Whether Claude takes a text: it refuses blocks of white space alone. */
+export const isWritten = (text: unknown): text is string => typeof text === "string" && text.trim() !== "";
+
 /** The block of one content part; undefined for empty parts. */
 function toBlock(part: Record<string, unknown>, options: ConversionOptions): Block | undefined {
   switch (part.type) {
     case "text":
     case "input_text":
     case "output_text":
-      return typeof part.text === "string" && part.text !== "" ? { type: "text", text: part.text } : undefined;
+      return isWritten(part.text) ? { type: "text", text: part.text } : undefined;
     case "refusal":
-      return typeof part.refusal === "string" && part.refusal !== "" ? { type: "text", text: part.refusal } : undefined;
+      return isWritten(part.refusal) ? { type: "text", text: part.refusal } : undefined;
     case "image_url":
       return toImageBlock(part, options);
     case "file":
@@ -140,10 +143,10 @@ function toNativeBlock(part: Record<string, unknown>, { drop }: ConversionOption
 
 /** Blocks of a message's content. */
 export function toBlocks(content: unknown, options: ConversionOptions): Block[] {
-  if (typeof content === "string") return content === "" ? [] : [{ type: "text", text: content }];
+  if (typeof content === "string") return isWritten(content) ? [{ type: "text", text: content }] : [];
   if (!Array.isArray(content)) return [];
   return content.flatMap((part: unknown): Block[] => {
-    if (typeof part === "string") return part === "" ? [] : [{ type: "text", text: part }];
+    if (typeof part === "string") return isWritten(part) ? [{ type: "text", text: part }] : [];
     const block = isObject(part) ? toBlock(part, options) : refuse("Cannot read a content part", "messages");
     return block && isObject(part) ? [{ ...block, ...cacheControl(part) }] : [];
   });
@@ -153,7 +156,7 @@ export function toBlocks(content: unknown, options: ConversionOptions): Block[] 
 export function replayBlocks(blocks: readonly unknown[], { drop }: ConversionOptions): Block[] {
   return blocks.filter((block): block is Block => {
     if (!isObject(block) || typeof block.type !== "string") return false;
-    if (block.type === "text") return block.text !== "";
+    if (block.type === "text") return isWritten(block.text);
     const isForeign = isForeignThinking(block);
     if (isForeign) drop("messages.thinking");
     return !isForeign;

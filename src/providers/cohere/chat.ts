@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
 import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
-import { callId, toArguments, toChatAnswer, toChoice, toHead } from "../shared/answers.ts";
+import { callId, toArguments, toChatAnswer, toChoice, toHead, toPortableId } from "../shared/answers.ts";
 import { toUpstream } from "./request.ts";
 import { createMapper } from "./stream.ts";
 import { Reply, readUsage, toFinishReason } from "./wire.ts";
@@ -46,7 +46,7 @@ function fromUpstream(body: unknown, { model }: ChatRequest, options: Conversion
   const { id, finish_reason, message, usage, logprobs } = v.parse(Reply, body);
   const head = toHead("cohere", { id }, options);
   const toolCalls = (message.tool_calls ?? []).map((call, index) => ({
-    id: call.id ?? callId(head.id, index),
+    id: call.id ? toPortableId(call.id) : callId(head.id, index),
     type: "function" as const,
     function: { name: call.function?.name ?? "", arguments: toArguments(call.function?.arguments) },
   }));

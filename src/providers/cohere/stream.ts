@@ -3,7 +3,7 @@ import { UpstreamError } from "../../errors.ts";
 import { requireJson } from "../../lib/json.ts";
 import type { ChatRequest, Usage } from "../../schemas/chat.ts";
 import type { ConversionOptions, StreamMapper } from "../core/types.ts";
-import { callId, createChunkMaker, toHead } from "../shared/answers.ts";
+import { callId, createChunkMaker, toHead, toPortableId } from "../shared/answers.ts";
 import { readUsage, StreamEvent, toFinishReason } from "./wire.ts";
 
 type Delta = NonNullable<StreamEvent["delta"]>;
@@ -42,7 +42,14 @@ export function createMapper({ model }: ChatRequest, options: ConversionOptions)
     const { name, arguments: text } = call.function ?? {};
     const started = { name: name ?? "", arguments: text ?? "" };
     return {
-      tool_calls: [{ index: number, id: call.id ?? callId(head.id, number), type: "function", function: started }],
+      tool_calls: [
+        {
+          index: number,
+          id: call.id ? toPortableId(call.id) : callId(head.id, number),
+          type: "function",
+          function: started,
+        },
+      ],
     };
   };
   const continueCall = (index: number, call: StreamMessage["tool_calls"]): object | undefined => {

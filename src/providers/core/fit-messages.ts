@@ -74,10 +74,17 @@ const isInstruction = ({ role }: Message): boolean => role === "system" || role 
 const partsOf = ({ content }: Message): object[] =>
   Array.isArray(content) ? [...content] : content === "" ? [] : [{ type: "text", text: content ?? "" }];
 
+/** Content that is one text. A mark of the prompt cache makes no difference: agents move it from turn to turn. */
+function onlyText({ content }: Message): string | undefined {
+  if (typeof content === "string") return content;
+  const [only, ...others] = objectsIn(content);
+  return others.length === 0 && only?.type === "text" && typeof only.text === "string" ? only.text : undefined;
+}
+
 /** Two messages of one role as one. */
 function joinMessages(first: Message, second: Message): Message {
-  const [before, after] = [first.content, second.content];
-  const isText = typeof before === "string" && typeof after === "string";
+  const [before, after] = [onlyText(first), onlyText(second)];
+  const isText = before !== undefined && after !== undefined;
   const content = isText ? `${before}\n\n${after}` : [...partsOf(first), ...partsOf(second)];
   return { ...first, content } as Message; // parts as they were
 }

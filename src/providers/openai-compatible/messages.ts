@@ -53,7 +53,11 @@ function adaptContent(content: readonly unknown[], rules: MessageRules, options:
     if (parts.length === 0) return null;
   }
   if (rules.cacheControl) return parts;
-  return mapChanged(parts, (part) => (isObject(part) ? without(part, "cache_control", options) : part));
+  const unmarked = mapChanged(parts, (part) => (isObject(part) ? without(part, "cache_control", options) : part));
+  const [only] = unmarked;
+  // agents move their marks from turn to turn: a text that loses its mark looks as one that never had it
+  const isPlain = unmarked !== parts && unmarked.length === 1 && isObject(only) && only.type === "text";
+  return isPlain && typeof only.text === "string" ? only.text : unmarked;
 }
 
 /** A call without a signature of Google's models. */

@@ -1,3 +1,4 @@
+import { fnv1a } from "../../lib/fnv.ts";
 import type { ChatResponse, Usage } from "../../schemas/chat.ts";
 import type { ConversionOptions } from "../core/types.ts";
 
@@ -59,6 +60,16 @@ export function toHead(
 /** The id for a call without an upstream id; it is the same in every conversion of one response. */
 export function callId(answerId: string, index: number): string {
   return `call_${answerId.replace(/[^A-Za-z0-9]/g, "").slice(-24)}_${index}`;
+}
+
+/** Longest id of a call that every provider takes: OpenAI's chat completions refuse longer ones. */
+const maxCallId = 40;
+
+/** A provider's id of a call, in a form that other providers take when the conversation goes on with them. */
+export function toPortableId(id: string): string {
+  if (id.length <= maxCallId) return id;
+  const digests = [id, `${id}:more`].map((text) => fnv1a(text).toString(16).padStart(8, "0"));
+  return `${id.slice(0, maxCallId - 17)}_${digests.join("")}`;
 }
 
 /** Content of an assistant message. */

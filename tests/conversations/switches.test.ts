@@ -1,0 +1,64 @@
+// Conversations whose target changes: from one provider to another and back, as with fallbacks.
+
+import { test } from "node:test";
+import type { EmulatedProvider } from "../emulators/emulator.ts";
+import { providers } from "../emulators/mod.ts";
+import { createChatClient } from "./chat-client.ts";
+import type { Client, Setup } from "./client.ts";
+import { createGeminiClient } from "./gemini-client.ts";
+import { generateConversation } from "./generate.ts";
+import { createMessagesClient } from "./messages-client.ts";
+import { conversationsOf, Faults, hold, modelOf, seedsOf, usePlace } from "./pairs.ts";
+import { createResponsesClient } from "./responses-client.ts";
+
+const clients: Readonly<Record<string, (setup: Setup) => Client>> = {
+  chat: createChatClient,
+  messages: createMessagesClient,
+  responses: createResponsesClient,
+  gemini: createGeminiClient,
+};
+
+/** Providers between which conversations move. */
+const slugs = ["openai", "anthropic", "deepseek", "mistral-ai", "cohere", "moonshot", "z-ai", "dashscope"];
+const targets = providers.filter(({ slug, headers }) => headers === undefined && slugs.includes(slug));
+/** Every provider with every other one. */
+const pairs = targets.flatMap((first) =>
+  targets.flatMap((second) => (first === second ? [] : [[first, second] as const])),
+);
+
+const placeOf = usePlace();
+/** About a quarter as many as all pairs without a change hold. */
+const count = Math.ceil(conversationsOf(pairs.length * Object.keys(clients).length) / 4);
+
+/** Who serves a round: four of the first provider, four of the second, then the first again. */
+const isSecond = (round: number): boolean => round >= 4 && round < 8;
+
+async function holdAll(
+  dialect: string,
+  createClient: (setup: Setup) => Client,
+  [first, second]: readonly [EmulatedProvider, EmulatedProvider],
+): Promise<Faults> {
+  const faults = new Faults();
+  for (const [index, seed] of seedsOf(count).entries()) {
+    const served = [first, second].map((provider) => ({ provider, model: modelOf(provider, index) })) as [
+      { provider: EmulatedProvider; model: string },
+      { provider: EmulatedProvider; model: string },
+    ];
+    const hasImages = first.takesImages && second.takesImages;
+    const conversation = generateConversation(seed, { hasImages, breaksArguments: true });
+    const client = createClient(conversation.setup);
+    const targetOf = (round: number) => served[isSecond(round) ? 1 : 0];
+    const run = { conversation, client, dialect, targetOf, changesTarget: true };
+    faults.note(await hold(placeOf(), run), `seed ${seed}, ${served.map(({ model }) => model).join(" then ")}`);
+  }
+  return faults;
+}
+
+for (const [dialect, createClient] of Object.entries(clients)) {
+  for (const pair of pairs) {
+    const [first, second] = pair;
+    test(`a ${dialect} client from ${first.slug} to ${second.slug} and back: nothing foreign is refused`, async () => {
+      (await holdAll(dialect, createClient, pair)).assertNone();
+    });
+  }
+}
