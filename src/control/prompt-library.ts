@@ -122,7 +122,7 @@ type PromptStores = Pick<ControlStores, "prompts" | "promptVersions" | "promptLa
 /** Reads the prompts of a workspace. */
 export async function readPrompts(stores: PromptStores, tenant: Tenant): Promise<PromptLibrary> {
   const { prompts, promptVersions, promptLabels, labels } = stores;
-  const active = { status: "active" };
+  const active = { status: "active" } as const;
   const versions = (id: Values) => promptVersions.query(tenant, { where: { id } });
   const [rows, assigned, named, current, latest, labelled] = await readTogether([
     prompts.query(tenant, { where: active }),
@@ -144,7 +144,7 @@ type PartialStores = Pick<ControlStores, "partials" | "partialVersions">;
 /** Reads the partials of a workspace. */
 export async function readPartials(stores: PartialStores, tenant: Tenant): Promise<PartialLibrary> {
   const { partials, partialVersions } = stores;
-  const active = { status: "active" };
+  const active = { status: "active" } as const;
   const versions = (id: Values) => partialVersions.query(tenant, { where: { id } });
   const [rows, current, latest] = await readTogether([
     partials.query(tenant, { where: active }),

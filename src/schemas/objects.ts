@@ -46,6 +46,10 @@ export const Seed = v.pipe(
 export const listOf = <Record extends v.GenericSchema>(record: Record) =>
   v.object({ object: v.literal("list"), total: v.number(), data: v.array(record) });
 
+/** The response of a list that does not name its kind. */
+export const plainListOf = <Record extends v.GenericSchema>(record: Record) =>
+  v.object({ data: v.array(record), total: v.number() });
+
 /** A time in responses: ISO 8601 in UTC. */
 export const IsoTime = v.string();
 

@@ -1,10 +1,19 @@
-import type { CollectionRow } from "../../db/tables/prompts.ts";
+import type { CollectionRow, PromptRow } from "../../db/tables/prompts.ts";
 import type { WorkspaceRow } from "../../db/tables/tenants.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { ConflictError } from "../../errors.ts";
-import { CreateCollection, UpdateCollection } from "../../schemas/prompts.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import {
+  type Collection,
+  CollectionList,
+  CreateCollection,
+  CreatedCollection,
+  type ListedCollection,
+  ShownCollection,
+  UpdateCollection,
+} from "../../schemas/prompts.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { listWithFixed } from "../core/fixed-entries.ts";
 import {
   createSlug,
@@ -78,29 +87,40 @@ function latest(rows: readonly { lastUpdatedAt: number; createdAt: number }[]): 
   return times.length === 0 ? null : toIso(times.reduce((one, other) => Math.max(one, other)));
 }
 
-/** Collections as the API shows them, with their contents. */
-async function toCollections({ stores }: AdminCall<unknown>, tenant: Tenant, rows: readonly CollectionRow[]) {
-  const ids = rows.map(({ id }) => id);
+/** What some collections hold. */
+interface Contents {
+  children: readonly CollectionRow[];
+  prompts: readonly PromptRow[];
+}
+
+async function readContents(
+  { stores }: AdminCall<unknown>,
+  tenant: Tenant,
+  collections: readonly CollectionRow[],
+): Promise<Contents> {
+  const ids = collections.map(({ id }) => id);
   const [children, prompts] = await Promise.all([
     stores.collections.all(tenant, { where: { parentCollectionId: ids } }),
     stores.prompts.all(tenant, { where: { collectionId: ids } }),
   ]);
-  return rows.map((row) => {
-    const own = children.filter(({ parentCollectionId }) => parentCollectionId === row.id);
-    const inside = prompts.filter(({ collectionId }) => collectionId === row.id);
-    return {
-      ...toCollection(row),
-      collection_details: {
-        child_collections_count: own.length,
-        prompts_count: inside.length,
-        child_collections_last_updated_at: latest(own),
-        prompts_last_updated_at: latest(inside),
-      },
-    };
-  });
+  return { children, prompts };
 }
 
-function toCollection(row: CollectionRow) {
+function toListed(row: CollectionRow, { children, prompts }: Contents): ListedCollection {
+  const own = children.filter(({ parentCollectionId }) => parentCollectionId === row.id);
+  const inside = prompts.filter(({ collectionId }) => collectionId === row.id);
+  return {
+    ...toCollection(row),
+    collection_details: {
+      child_collections_count: own.length,
+      prompts_count: inside.length,
+      child_collections_last_updated_at: latest(own),
+      prompts_last_updated_at: latest(inside),
+    },
+  };
+}
+
+function toCollection(row: CollectionRow): Collection {
   return {
     id: row.id,
     name: row.name,
@@ -114,7 +134,7 @@ function toCollection(row: CollectionRow) {
   };
 }
 
-async function listCollections(call: AdminCall<undefined>) {
+async function listCollections(call: AdminCall<undefined>): Promise<AnswerOf<typeof CollectionList>> {
   const { stores, query } = call;
   const tenant = await requireWorkspace(call);
   const text = readSearch(query);
@@ -124,7 +144,8 @@ async function listCollections(call: AdminCall<undefined>) {
   const { rows, total } = await listWithFixed(readPage(query), fixed, (page) =>
     stores.collections.list(tenant, { search, page }),
   );
-  return { data: await toCollections(call, tenant, rows), total };
+  const contents = await readContents(call, tenant, rows);
+  return { data: rows.map((row) => toListed(row, contents)), total };
 }
 
 /** The collection a path names, and the tenant it belongs to. */
@@ -134,14 +155,15 @@ async function requirePathCollection(call: AdminCall<unknown>) {
   return { row, tenant: { organisationId: row.organisationId, workspaceId: row.workspaceId } };
 }
 
-async function readCollection(call: AdminCall<undefined>) {
+async function readCollection(call: AdminCall<undefined>): Promise<AnswerOf<typeof ShownCollection>> {
   const { row, tenant } = await requirePathCollection(call);
-  const [record] = await toCollections(call, tenant, [row]);
-  const children = await call.stores.collections.all(tenant, { where: { parentCollectionId: row.id } });
-  return { ...record, child_collections: children.map(toCollection) };
+  const contents = await readContents(call, tenant, [row]);
+  return { ...toListed(row, contents), child_collections: contents.children.map(toCollection) };
 }
 
-async function createCollection(call: AdminCall<CreateCollection>) {
+async function createCollection(
+  call: AdminCall<CreateCollection>,
+): Promise<Outcome<AnswerOf<typeof CreatedCollection>>> {
   const { body, stores, now } = call;
   const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
   const { name, parent_collection_id: parent } = body;
@@ -200,6 +222,7 @@ export const collectionEndpoints: readonly AdminEndpoint[] = [
       { name: "current_page", description: "Page, counted from 0" },
       { name: "page_size", description: "Rows per page; default 50, at most 1000" },
     ],
+    response: CollectionList,
     handle: listCollections,
   }),
   defineWrite({
@@ -210,6 +233,7 @@ export const collectionEndpoints: readonly AdminEndpoint[] = [
     access: access("create"),
     audit: audit("create"),
     body: CreateCollection,
+    response: CreatedCollection,
     handle: createCollection,
   }),
   defineRead({
@@ -218,6 +242,7 @@ export const collectionEndpoints: readonly AdminEndpoint[] = [
     path: one,
     summary: "Show a collection and its contents",
     access: access("read"),
+    response: ShownCollection,
     handle: readCollection,
   }),
   defineWrite({
@@ -228,6 +253,7 @@ export const collectionEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("update"),
     body: UpdateCollection,
+    response: NoContent,
     handle: updateCollection,
   }),
   defineWrite({
@@ -237,6 +263,7 @@ export const collectionEndpoints: readonly AdminEndpoint[] = [
     summary: "Delete an empty collection",
     access: access("delete"),
     audit: audit("delete"),
+    response: NoContent,
     handle: deleteCollection,
   }),
 ];

@@ -3,8 +3,17 @@ import type { Tenant } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { ConflictError } from "../../errors.ts";
 import { universalLabels } from "../../prompts/labels.ts";
-import { CreateLabel, UpdateLabel } from "../../schemas/prompts.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import {
+  type AssignedLabel,
+  CreatedLabel,
+  CreateLabel,
+  Label,
+  LabelList,
+  UpdateLabel,
+  type VersionLabel,
+} from "../../schemas/prompts.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { listWithFixed } from "../core/fixed-entries.ts";
 import {
   forbid,
@@ -23,7 +32,7 @@ function builtInLabels(organisationId: string): LabelRow[] {
   return universalLabels.map(({ id, name }) => ({ id, name, organisationId, workspaceId: null, ...none }));
 }
 
-function toLabel(row: LabelRow) {
+function toLabel(row: LabelRow): Label {
   return {
     id: row.id,
     name: row.name,
@@ -39,7 +48,7 @@ function toLabel(row: LabelRow) {
   };
 }
 
-async function listLabels(call: AdminCall<undefined>) {
+async function listLabels(call: AdminCall<undefined>): Promise<AnswerOf<typeof LabelList>> {
   const { stores, query } = call;
   const tenant = await readTenant(call);
   const text = readSearch(query);
@@ -63,12 +72,6 @@ export async function findLabel(
 ): Promise<LabelRow | undefined> {
   const builtIn = builtInLabels(tenant.organisationId).find((label) => label.id === id);
   return builtIn ?? (await stores.labels.find(tenant, { id }, { includeOrganisation: true }));
-}
-
-/** A label as versions of prompts name it. */
-export interface AssignedLabel {
-  id: string;
-  name: string;
 }
 
 /** A label of a version, with its place. */
@@ -109,7 +112,7 @@ export async function readAssignedLabels(
 
 /** Labels of prompts as lists show them: each with its version, by prompt. */
 export async function readPromptLabels(call: AdminCall<unknown>, tenant: Tenant, promptIds: string[]) {
-  const byPrompt = new Map<string, (AssignedLabel & { prompt_version_id: string })[]>();
+  const byPrompt = new Map<string, VersionLabel[]>();
   const found = promptIds.length === 0 ? [] : await readLabels(call, tenant, promptIds);
   for (const { id, name, promptId, versionId } of found) {
     byPrompt.set(promptId, [...(byPrompt.get(promptId) ?? []), { id, name, prompt_version_id: versionId }]);
@@ -165,7 +168,7 @@ async function placeOf(call: AdminCall<CreateLabel>): Promise<Tenant> {
   return isOfOrganisation && tenant.workspaceId === null ? tenant : requireWorkspace(call, workspace);
 }
 
-async function createLabel(call: AdminCall<CreateLabel>) {
+async function createLabel(call: AdminCall<CreateLabel>): Promise<Outcome<AnswerOf<typeof CreatedLabel>>> {
   const { body, stores, now } = call;
   const tenant = await placeOf(call);
   await requireFreeName(call, tenant, body.name);
@@ -212,6 +215,7 @@ export const labelEndpoints: readonly AdminEndpoint[] = [
       { name: "current_page", description: "Page, counted from 0" },
       { name: "page_size", description: "Rows per page; default 50, at most 1000" },
     ],
+    response: LabelList,
     handle: listLabels,
   }),
   defineWrite({
@@ -222,6 +226,7 @@ export const labelEndpoints: readonly AdminEndpoint[] = [
     access: access("create"),
     audit: audit("create"),
     body: CreateLabel,
+    response: CreatedLabel,
     handle: createLabel,
   }),
   defineRead({
@@ -230,6 +235,7 @@ export const labelEndpoints: readonly AdminEndpoint[] = [
     path: one,
     summary: "Show a label",
     access: access("read"),
+    response: Label,
     handle: async (call) => toLabel(await requireLabel(call)),
   }),
   defineWrite({
@@ -240,6 +246,7 @@ export const labelEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("update"),
     body: UpdateLabel,
+    response: NoContent,
     handle: updateLabel,
   }),
   defineWrite({
@@ -249,6 +256,7 @@ export const labelEndpoints: readonly AdminEndpoint[] = [
     summary: "Delete a label",
     access: access("delete"),
     audit: audit("delete"),
+    response: NoContent,
     handle: deleteLabel,
   }),
 ];

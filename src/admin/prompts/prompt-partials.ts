@@ -2,8 +2,20 @@ import type { PartialRow, PartialVersionRow } from "../../db/tables/prompts.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { readVersionNumber } from "../../prompts/reference.ts";
 import { parseTemplate } from "../../prompts/template.ts";
-import { CreatePartial, MakeDefault, UpdatePartial } from "../../schemas/prompts.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import {
+  CreatedPartial,
+  CreatePartial,
+  MakeDefault,
+  PartialList,
+  PartialRecord,
+  type PartialSummary,
+  PartialVersionList,
+  partialStatuses,
+  UpdatedPartial,
+  UpdatePartial,
+} from "../../schemas/prompts.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import {
   createSlug,
   readChoice,
@@ -27,7 +39,7 @@ function requireText(text: string): void {
   if ("problem" in template) refuseField("string", template.problem);
 }
 
-function toSummary(row: PartialRow) {
+function toSummary(row: PartialRow): PartialSummary {
   return {
     id: row.id,
     slug: row.slug,
@@ -42,7 +54,7 @@ function toSummary(row: PartialRow) {
   };
 }
 
-function toRecord(row: PartialRow, version: PartialVersionRow) {
+function toRecord(row: PartialRow, version: PartialVersionRow): PartialRecord {
   return {
     ...toSummary(row),
     string: version.template,
@@ -58,20 +70,20 @@ async function findPartial(call: AdminCall<unknown>): Promise<Found<PartialRow>>
   return { row, tenant: { organisationId: row.organisationId, workspaceId: row.workspaceId } };
 }
 
-async function listPartials(call: AdminCall<undefined>) {
+async function listPartials(call: AdminCall<undefined>): Promise<AnswerOf<typeof PartialList>> {
   const { stores, query } = call;
   const tenant = await readTenant(call);
   const text = readSearch(query);
   const search = text === undefined ? undefined : { columns: ["name", "slug"] as const, text };
   const named = readText(query, "collection_id");
   const collection = named === undefined ? undefined : ((await findCollection(call, tenant, named))?.id ?? named);
-  const status = readChoice(query, "status", ["active", "archived"]) ?? "active";
+  const status = readChoice(query, "status", partialStatuses) ?? "active";
   const where = { status, ...(collection !== undefined && { collectionId: collection }) };
   const { rows, total } = await stores.partials.list(tenant, { where, search, page: readPage(query) });
   return toList(rows.map(toSummary), total);
 }
 
-async function readPartial(call: AdminCall<undefined>) {
+async function readPartial(call: AdminCall<undefined>): Promise<PartialRecord> {
   const { row, tenant } = await findPartial(call);
   const name = readText(call.query, "version") ?? "default";
   const heads = new Map([
@@ -83,7 +95,7 @@ async function readPartial(call: AdminCall<undefined>) {
   return toRecord(row, requireFound(await call.stores.partialVersions.find(tenant, where), "version"));
 }
 
-async function listVersions(call: AdminCall<undefined>) {
+async function listVersions(call: AdminCall<undefined>): Promise<AnswerOf<typeof PartialVersionList>> {
   const { row, tenant } = await findPartial(call);
   const between = readVersionPage(call, row.latestVersion);
   const rows = await call.stores.partialVersions.all(tenant, { where: { partialId: row.id }, between });
@@ -97,13 +109,13 @@ async function listVersions(call: AdminCall<undefined>) {
       string: template,
       description,
       created_at: toIso(createdAt),
-      prompt_version_status: "active",
-      object: "partial",
+      prompt_version_status: "active" as const,
+      object: "partial" as const,
     }));
   return toList(data, row.latestVersion);
 }
 
-async function createPartial(call: AdminCall<CreatePartial>) {
+async function createPartial(call: AdminCall<CreatePartial>): Promise<Outcome<AnswerOf<typeof CreatedPartial>>> {
   const { body, stores, now, actor } = call;
   const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
   requireText(body.string);
@@ -117,7 +129,7 @@ async function createPartial(call: AdminCall<CreatePartial>) {
     slug,
     name: body.name,
     collectionId,
-    status: "active",
+    status: "active" as const,
     version: 1,
     versionId,
     latestVersion: 1,
@@ -142,7 +154,7 @@ async function createPartial(call: AdminCall<CreatePartial>) {
   };
 }
 
-async function updatePartial(call: AdminCall<UpdatePartial>) {
+async function updatePartial(call: AdminCall<UpdatePartial>): Promise<Outcome<AnswerOf<typeof UpdatedPartial>>> {
   const { body, stores, now, actor } = call;
   const { row, tenant } = await findPartial(call);
   const changes = { name: body.name, status: body.status, lastUpdatedAt: now };
@@ -203,6 +215,7 @@ export const partialEndpoints: readonly AdminEndpoint[] = [
       { name: "current_page", description: "Page, counted from 0" },
       { name: "page_size", description: "Rows per page; default 50, at most 1000" },
     ],
+    response: PartialList,
     handle: listPartials,
   }),
   defineWrite({
@@ -213,6 +226,7 @@ export const partialEndpoints: readonly AdminEndpoint[] = [
     access: access("create"),
     audit: audit("create"),
     body: CreatePartial,
+    response: CreatedPartial,
     handle: createPartial,
   }),
   defineRead({
@@ -222,6 +236,7 @@ export const partialEndpoints: readonly AdminEndpoint[] = [
     summary: "Show a partial with a version",
     access: access("read"),
     query: [{ name: "version", description: "default (if absent), latest or a number" }],
+    response: PartialRecord,
     handle: readPartial,
   }),
   defineWrite({
@@ -232,6 +247,7 @@ export const partialEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("update"),
     body: UpdatePartial,
+    response: UpdatedPartial,
     handle: updatePartial,
   }),
   defineWrite({
@@ -241,6 +257,7 @@ export const partialEndpoints: readonly AdminEndpoint[] = [
     summary: "Delete a partial and its versions",
     access: access("delete"),
     audit: audit("delete"),
+    response: NoContent,
     handle: deletePartial,
   }),
   defineRead({
@@ -250,6 +267,7 @@ export const partialEndpoints: readonly AdminEndpoint[] = [
     summary: "List the versions of a partial",
     access: access("read"),
     query: versionQuery,
+    response: PartialVersionList,
     handle: listVersions,
   }),
   defineWrite({
@@ -260,6 +278,7 @@ export const partialEndpoints: readonly AdminEndpoint[] = [
     access: access("publish"),
     audit: audit("publish"),
     body: MakeDefault,
+    response: NoContent,
     handle: makeDefault,
   }),
 ];

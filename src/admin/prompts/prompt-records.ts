@@ -2,9 +2,10 @@ import type { PromptRow, PromptVersionRow } from "../../db/tables/prompts.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import { namesOfPrompt, type PromptTemplate, readPromptTemplate } from "../../prompts/prompt.ts";
 import { readVersionNumber } from "../../prompts/reference.ts";
-import type { AdminCall } from "../core/endpoint.ts";
+import type { AssignedLabel, PromptRecord, PromptSummary } from "../../schemas/prompts.ts";
+import type { AdminCall, AnswerOf } from "../core/endpoint.ts";
 import { type Page, readPage, readTenant, refuseField, requireFound, toIso } from "../core/request.ts";
-import { type AssignedLabel, readAssignedLabels } from "./labels.ts";
+import { readAssignedLabels } from "./labels.ts";
 
 /** A record of one workspace and the tenant it belongs to. */
 export interface Found<Row> {
@@ -53,7 +54,7 @@ async function findLabelled(call: AdminCall<unknown>, { row, tenant }: Found<Pro
 }
 
 /** A prompt as lists show it. */
-export function toPromptSummary(row: PromptRow) {
+export function toPromptSummary(row: PromptRow): PromptSummary {
   return {
     id: row.id,
     slug: row.slug,
@@ -74,7 +75,11 @@ export function toPromptSummary(row: PromptRow) {
 const noLabels: readonly AssignedLabel[] = [];
 
 /** A prompt with one of its versions. */
-export async function toPromptRecord(call: AdminCall<unknown>, found: Found<PromptRow>, version: PromptVersionRow) {
+export async function toPromptRecord(
+  call: AdminCall<unknown>,
+  found: Found<PromptRow>,
+  version: PromptVersionRow,
+): Promise<AnswerOf<typeof PromptRecord>> {
   const { row, tenant } = found;
   const labels = (await readAssignedLabels(call, tenant, row.id)).get(version.id) ?? noLabels;
   const [label] = labels;

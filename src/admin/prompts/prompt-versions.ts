@@ -1,12 +1,13 @@
 import type { PromptVersionRow } from "../../db/tables/prompts.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { LabelVersion, MakeDefault } from "../../schemas/prompts.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import { LabelVersion, MakeDefault, PromptRecord, PromptVersionList } from "../../schemas/prompts.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite } from "../core/endpoint.ts";
 import { requireFound, requireId, requireReferenced, toIso, toList } from "../core/request.ts";
 import { findLabel, readAssignedLabels } from "./labels.ts";
 import { findPrompt, readVersionPage, toPromptRecord, versionQuery } from "./prompt-records.ts";
 
-async function listVersions(call: AdminCall<undefined>) {
+async function listVersions(call: AdminCall<undefined>): Promise<AnswerOf<typeof PromptVersionList>> {
   const { row, tenant } = await findPrompt(call);
   const labels = await readAssignedLabels(call, tenant, row.id);
   const between = readVersionPage(call, row.latestVersion);
@@ -22,8 +23,8 @@ async function listVersions(call: AdminCall<undefined>) {
       label_id: labels.get(version.id)?.[0]?.id ?? null,
       labels: labels.get(version.id) ?? [],
       created_at: toIso(version.createdAt),
-      status: "active",
-      object: "prompt",
+      status: "active" as const,
+      object: "prompt" as const,
     }));
   return toList(data, row.latestVersion);
 }
@@ -36,7 +37,7 @@ async function findVersion(call: AdminCall<unknown>) {
   return { found, version: requireFound(version, "version") };
 }
 
-async function readVersion(call: AdminCall<undefined>) {
+async function readVersion(call: AdminCall<undefined>): Promise<AnswerOf<typeof PromptRecord>> {
   const { found, version } = await findVersion(call);
   return toPromptRecord(call, found, version);
 }
@@ -82,6 +83,7 @@ export const promptVersionEndpoints: readonly AdminEndpoint[] = [
     summary: "List the versions of a prompt",
     access: access("read"),
     query: versionQuery,
+    response: PromptVersionList,
     handle: listVersions,
   }),
   defineRead({
@@ -90,6 +92,7 @@ export const promptVersionEndpoints: readonly AdminEndpoint[] = [
     path: one,
     summary: "Show a version of a prompt",
     access: access("read"),
+    response: PromptRecord,
     handle: readVersion,
   }),
   defineWrite({
@@ -100,6 +103,7 @@ export const promptVersionEndpoints: readonly AdminEndpoint[] = [
     access: access("publish"),
     audit,
     body: LabelVersion,
+    response: NoContent,
     handle: labelVersion,
   }),
   defineWrite({
@@ -110,6 +114,7 @@ export const promptVersionEndpoints: readonly AdminEndpoint[] = [
     access: access("publish"),
     audit,
     body: MakeDefault,
+    response: NoContent,
     handle: makeDefault,
   }),
 ];

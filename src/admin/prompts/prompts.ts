@@ -1,9 +1,16 @@
 import type { PromptVersionRow } from "../../db/tables/prompts.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { CreatePrompt, UpdatePrompt } from "../../schemas/prompts.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
-import { toJson } from "../core/json-column.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import {
+  CreatedPrompt,
+  CreatePrompt,
+  PromptList,
+  PromptRecord,
+  UpdatedPrompt,
+  UpdatePrompt,
+} from "../../schemas/prompts.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import {
   createSlug,
   readPage,
@@ -18,21 +25,21 @@ import { findCollection, requireCollection } from "./collections.ts";
 import { readPromptLabels } from "./labels.ts";
 import { findPrompt, requireTemplate, requireVersion, toPromptRecord, toPromptSummary } from "./prompt-records.ts";
 
-async function listPrompts(call: AdminCall<undefined>) {
+async function listPrompts(call: AdminCall<undefined>): Promise<AnswerOf<typeof PromptList>> {
   const { stores, query } = call;
   const tenant = await readTenant(call);
   const text = readSearch(query);
   const search = text === undefined ? undefined : { columns: ["name", "slug"] as const, text };
   const named = readText(query, "collection_id");
   const collection = named === undefined ? undefined : ((await findCollection(call, tenant, named))?.id ?? named);
-  const where = { status: "active", ...(collection !== undefined && { collectionId: collection }) };
+  const where = { status: "active" as const, ...(collection !== undefined && { collectionId: collection }) };
   const { rows, total } = await stores.prompts.list(tenant, { where, search, page: readPage(query) });
   const ids = rows.map(({ id }) => id);
   const labels = await readPromptLabels(call, tenant, ids);
   return { data: rows.map((row) => ({ ...toPromptSummary(row), prompt_labels: labels.get(row.id) ?? [] })), total };
 }
 
-async function readPrompt(call: AdminCall<undefined>) {
+async function readPrompt(call: AdminCall<undefined>): Promise<AnswerOf<typeof PromptRecord>> {
   const found = await findPrompt(call);
   const version = await requireVersion(call, found, readText(call.query, "version") ?? "default");
   return toPromptRecord(call, found, version);
@@ -56,17 +63,16 @@ async function requireProvider(
 /** A version in a body; absent fields are undefined, null clears. */
 function readVersionMembers(body: Omit<UpdatePrompt, "virtual_key">) {
   const metadata = body.template_metadata === undefined ? body.prompt_metadata : body.template_metadata;
-  const json = (value: unknown) => (value === undefined ? undefined : toJson(value));
   return {
     template: body.string,
-    parameters: json(body.parameters),
+    parameters: body.parameters,
     model: body.model,
-    functions: json(body.functions),
-    tools: json(body.tools),
-    toolChoice: json(body.tool_choice),
+    functions: body.functions,
+    tools: body.tools,
+    toolChoice: body.tool_choice,
     isRawTemplate: body.is_raw_template,
     description: body.version_description,
-    metadata: json(metadata),
+    metadata,
   };
 }
 
@@ -107,7 +113,7 @@ async function placeOfPrompt(call: AdminCall<CreatePrompt>): ReturnType<typeof r
   return requireWorkspace(call, collection?.id === id ? collection.workspaceId : undefined);
 }
 
-async function createPrompt(call: AdminCall<CreatePrompt>) {
+async function createPrompt(call: AdminCall<CreatePrompt>): Promise<Outcome<AnswerOf<typeof CreatedPrompt>>> {
   const { body, stores, now, actor } = call;
   const tenant = await placeOfPrompt(call);
   requireTemplate(body.string);
@@ -123,7 +129,7 @@ async function createPrompt(call: AdminCall<CreatePrompt>) {
     slug,
     name: body.name,
     collectionId,
-    status: "active",
+    status: "active" as const,
     model: content.model,
     version: 1,
     versionId,
@@ -168,7 +174,7 @@ function makesVersion(body: UpdatePrompt): boolean {
   return true;
 }
 
-async function updatePrompt(call: AdminCall<UpdatePrompt>) {
+async function updatePrompt(call: AdminCall<UpdatePrompt>): Promise<Outcome<AnswerOf<typeof UpdatedPrompt>>> {
   const { body, stores, now, actor } = call;
   const found = await findPrompt(call);
   const { row, tenant } = found;
@@ -223,6 +229,7 @@ export const promptEndpoints: readonly AdminEndpoint[] = [
       { name: "current_page", description: "Page, counted from 0" },
       { name: "page_size", description: "Rows per page; default 50, at most 1000" },
     ],
+    response: PromptList,
     handle: listPrompts,
   }),
   defineWrite({
@@ -233,6 +240,7 @@ export const promptEndpoints: readonly AdminEndpoint[] = [
     access: access("create"),
     audit: audit("create"),
     body: CreatePrompt,
+    response: CreatedPrompt,
     handle: createPrompt,
   }),
   defineRead({
@@ -242,6 +250,7 @@ export const promptEndpoints: readonly AdminEndpoint[] = [
     summary: "Show a prompt with a version",
     access: access("read"),
     query: [{ name: "version", description: "default (if absent), latest, a number or a label" }],
+    response: PromptRecord,
     handle: readPrompt,
   }),
   defineWrite({
@@ -252,6 +261,7 @@ export const promptEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("update"),
     body: UpdatePrompt,
+    response: UpdatedPrompt,
     handle: updatePrompt,
   }),
   defineWrite({
@@ -261,6 +271,7 @@ export const promptEndpoints: readonly AdminEndpoint[] = [
     summary: "Delete a prompt and its versions",
     access: access("delete"),
     audit: audit("delete"),
+    response: NoContent,
     handle: deletePrompt,
   }),
 ];

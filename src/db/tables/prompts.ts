@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { partialStatuses } from "../../schemas/prompts.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 import { workspaces } from "./tenants.ts";
 
@@ -60,8 +61,7 @@ export const prompts = sqliteTable(
     slug: text("slug").notNull(),
     name: text("name").notNull(),
     collectionId: text("collection_id").notNull(),
-    /** `active`. */
-    status: text("status").notNull(),
+    status: text("status", { enum: ["active"] }).notNull(),
     /** Model of the default version, for lists. */
     model: text("model"),
     /** The default version, used when a request names no version. */
@@ -93,16 +93,16 @@ export const promptVersions = sqliteTable(
     version: integer("version").notNull(),
     /** Messages as JSON text, or a plain text; both with tags. */
     template: text("template").notNull(),
-    parameters: jsonColumn("parameters").notNull(),
+    parameters: jsonColumn<Record<string, unknown>>("parameters").notNull(),
     model: text("model"),
     /** Slug or id of a stored provider; empty: the request names one. */
     virtualKey: text("virtual_key").notNull(),
-    functions: jsonColumn("functions"),
-    tools: jsonColumn("tools"),
-    toolChoice: jsonColumn("tool_choice"),
+    functions: jsonColumn<Record<string, unknown>[]>("functions"),
+    tools: jsonColumn<Record<string, unknown>[]>("tools"),
+    toolChoice: jsonColumn<string | Record<string, unknown>>("tool_choice"),
     isRawTemplate: integer("is_raw_template", { mode: "boolean" }).notNull(),
     description: text("description"),
-    metadata: jsonColumn("metadata"),
+    metadata: jsonColumn<Record<string, unknown>>("metadata"),
     ownerId: text("owner_id").notNull(),
     createdAt,
   },
@@ -139,8 +139,7 @@ export const partials = sqliteTable(
     slug: text("slug").notNull(),
     name: text("name").notNull(),
     collectionId: text("collection_id").notNull(),
-    /** `active` or `archived`. */
-    status: text("status").notNull(),
+    status: text("status", { enum: partialStatuses }).notNull(),
     version: integer("version").notNull(),
     versionId: text("version_id").notNull(),
     latestVersion: integer("latest_version").notNull(),
