@@ -209,3 +209,11 @@ export const SecretMappings = v.pipe(
   ),
 );
 export type SecretMappings = v.InferOutput<typeof SecretMappings>;
+
+/** Source of a record's secret in responses. */
+export const ShownSecretMapping = v.object({
+  target_field: v.string(),
+  secret_reference_id: v.string(),
+  secret_key: v.nullish(v.string()),
+  value_format: v.nullish(v.picklist(["json", "string"])),
+});

@@ -9,13 +9,15 @@ import {
   RateLimitList,
   Reference,
   SecretMappings,
+  ShownBudget,
+  ShownSecretMapping,
   Slug,
   Text,
   Time,
   UsageLimitList,
 } from "./control.ts";
 import { ModelFacts } from "./model-facts.ts";
-import { JsonObject } from "./objects.ts";
+import { IsoTime, JsonObject, listOf } from "./objects.ts";
 
 /** A provider's key. An empty string counts as absent: some clients send it for providers without a key. */
 const ProviderKey = v.nullish(
@@ -56,16 +58,17 @@ const pricedTokens = [
   ...(["cache_read_text_input_token", "cache_write_text_input_token", "cache_write_image_input_token"] as const),
 ];
 
+const factors = {
+  ...v.entriesFromList(pricedTokens, factor),
+  image: v.nullish(v.strictObject({ default: factor }, "has no such field")),
+};
+
 /** Factors on the list price; 1 has no effect. */
 const PricingAdjustments = v.nullish(
   v.strictObject(
     {
       multiplier: v.strictObject(
-        {
-          ...v.entriesFromList(pricedTokens, factor),
-          image: v.nullish(v.strictObject({ default: factor }, "has no such field")),
-          additional_units: v.nullish(v.record(Text(255), factor)),
-        },
+        { ...factors, additional_units: v.nullish(v.record(Text(255), factor)) },
         "has no such field",
       ),
     },
@@ -132,6 +135,14 @@ const Prices: v.GenericSchema<unknown, PriceTree> = v.record(
     "must be {price} with a number of at least 0",
   ),
   "must be an object",
+);
+
+const ShownPrice = v.object({ price: v.number() });
+
+/** Prices in responses, in US cents. */
+const ShownPrices: v.GenericSchema<PriceTree> = v.record(
+  v.string(),
+  v.union([ShownPrice, v.record(v.string(), v.union([ShownPrice, v.record(v.string(), ShownPrice)]))]),
 );
 
 /** Custom prices of a model. */
@@ -308,3 +319,180 @@ export const ProviderTest = v.object({
   response_time_ms: v.number(),
 });
 export type ProviderTest = v.InferOutput<typeof ProviderTest>;
+
+/** Settings of a provider in responses: secrets are masked, each as `masked_<name>`. */
+const ShownConfigurations = v.record(v.string(), v.unknown());
+
+const ShownMappings = v.nullable(v.array(ShownSecretMapping));
+const ShownBudgets = v.nullable(v.array(ShownBudget));
+const ShownRateLimits = v.nullable(v.array(RateLimit));
+
+/** Who may be the owner of an integration: a workspace, or the organisation, which shares it. */
+export const integrationLevels = ["workspace", "organisation"] as const;
+export const integrationStatuses = ["active", "archived"] as const;
+
+/** An integration as lists show it. */
+export const IntegrationSummary = v.object({
+  id: v.string(),
+  organisation_id: v.string(),
+  /** Null for integrations of the organisation. */
+  workspace_id: v.nullable(v.string()),
+  type: v.picklist(integrationLevels),
+  ai_provider_id: v.string(),
+  name: v.string(),
+  slug: v.string(),
+  description: v.nullable(v.string()),
+  status: v.picklist(integrationStatuses),
+  tags: v.null(),
+  created_at: IsoTime,
+  /** Null if it never changed. */
+  last_updated_at: v.nullable(IsoTime),
+  object: v.literal("integration"),
+});
+export type IntegrationSummary = v.InferOutput<typeof IntegrationSummary>;
+
+/** Response of `GET /integrations`. */
+export const IntegrationList = listOf(IntegrationSummary);
+
+/** Access of workspaces that are created later. */
+export const ShownAccess = v.object({
+  enabled: v.boolean(),
+  usage_limits: ShownBudgets,
+  rate_limits: ShownRateLimits,
+});
+
+/** Factors on the list price in responses. */
+const ShownAdjustments = v.object({
+  multiplier: v.object({ ...factors, additional_units: v.nullish(v.record(v.string(), factor)) }),
+});
+export type ShownAdjustments = v.InferOutput<typeof ShownAdjustments>;
+
+/** Response of `GET /integrations/{slug}`. */
+export const IntegrationRecord = v.object({
+  ...IntegrationSummary.entries,
+  masked_key: v.nullable(v.string()),
+  configurations: ShownConfigurations,
+  global_workspace_access_settings: ShownAccess,
+  allow_all_models: v.boolean(),
+  /** Workspaces that may use it. */
+  workspace_count: v.number(),
+  secret_mappings: ShownMappings,
+  pricing_adjustments: v.nullable(ShownAdjustments),
+});
+
+/** Response of `POST /integrations`. */
+export const CreatedIntegration = v.object({
+  id: v.string(),
+  slug: v.string(),
+  /** The provider that was created with it. */
+  provider_slug: v.optional(v.string()),
+});
+
+/** Custom prices of a model in responses. */
+const ShownPricing = v.object({ type: v.literal("static"), pay_as_you_go: ShownPrices });
+export type ShownPricing = v.InferOutput<typeof ShownPricing>;
+
+/** A model of an integration. */
+const IntegrationModel = v.object({
+  slug: v.string(),
+  name: v.string(),
+  ai_provider_id: v.string(),
+  enabled: v.boolean(),
+  is_custom: v.boolean(),
+  is_finetune: v.boolean(),
+  base_model_slug: v.nullable(v.string()),
+  configurations: v.nullable(ShownConfigurations),
+  pricing_config: v.nullable(ShownPricing),
+  model_facts: v.nullable(ModelFacts),
+  created_at: IsoTime,
+  last_updated_at: IsoTime,
+});
+export type IntegrationModel = v.InferOutput<typeof IntegrationModel>;
+
+/** Response of `GET /integrations/{slug}/models`: models with settings. */
+export const IntegrationModelList = v.object({
+  total: v.number(),
+  models: v.array(IntegrationModel),
+  /** Whether models without settings may be used, too. */
+  allow_all_models: v.boolean(),
+});
+
+/** A workspace, and its access to an integration. */
+const IntegrationWorkspace = v.object({
+  id: v.string(),
+  name: v.string(),
+  slug: v.string(),
+  enabled: v.boolean(),
+  usage_limits: ShownBudgets,
+  rate_limits: ShownRateLimits,
+  last_reset_at: v.nullable(IsoTime),
+});
+export type IntegrationWorkspace = v.InferOutput<typeof IntegrationWorkspace>;
+
+/** Response of `GET /integrations/{slug}/workspaces`. */
+export const IntegrationWorkspaceList = v.object({ total: v.number(), workspaces: v.array(IntegrationWorkspace) });
+
+/** Names of a provider on the paths that show it. */
+const providerObjects = ["provider", "virtual-key"] as const;
+export type ProviderObject = (typeof providerObjects)[number];
+
+/** Response of `GET /providers/{slug}` and `GET /virtual-keys/{slug}`. */
+export const ProviderRecord = v.object({
+  id: v.string(),
+  name: v.string(),
+  slug: v.string(),
+  organisation_id: v.string(),
+  workspace_id: v.string(),
+  /** Slug of its integration; null, as is the name, for virtual keys with their own credentials. */
+  integration_id: v.nullable(v.string()),
+  integration_name: v.nullable(v.string()),
+  ai_provider_name: v.string(),
+  /** Empty if the integration is the organisation's. */
+  model_config: ShownConfigurations,
+  masked_api_key: v.nullable(v.string()),
+  key: v.literal(""),
+  secret_mappings: ShownMappings,
+  note: v.nullable(v.string()),
+  status: v.picklist(["active", "exhausted", "expired"]),
+  usage_limits: v.nullable(ShownBudget),
+  rate_limits: ShownRateLimits,
+  reset_usage: v.null(),
+  last_reset_at: v.nullable(IsoTime),
+  expires_at: v.nullable(IsoTime),
+  created_at: IsoTime,
+  last_updated_at: IsoTime,
+  object: v.picklist(providerObjects),
+});
+export type ProviderRecord = v.InferOutput<typeof ProviderRecord>;
+
+/** Response of `GET /providers` and `GET /virtual-keys`. */
+export const ProviderList = listOf(ProviderRecord);
+
+/** Response of `POST /providers`. */
+export const CreatedProvider = v.object({ id: v.string(), slug: v.string(), object: v.literal("provider") });
+
+/** Response of `PUT /providers/{slug}`. */
+export const UpdatedProvider = v.object({ id: v.string(), slug: v.string() });
+
+/** Response of `POST /virtual-keys`. */
+export const CreatedVirtualKey = v.object({ success: v.literal(true), data: v.object({ slug: v.string() }) });
+
+/** Response of `GET /model-configs/pricing/{provider}/{model}`: US cents per token or unit. */
+export const ModelPricing = v.object({
+  currency: v.literal("USD"),
+  /** Kinds of tokens; further units under `additional_units`, images by quality and size under `image`. */
+  pay_as_you_go: ShownPrices,
+  batch: v.optional(v.record(v.string(), ShownPrice)),
+});
+
+/** Response of `GET /model-configs/general/{provider}/{model}`. */
+export const PricedModel = v.object({
+  object: v.literal("model"),
+  id: v.string(),
+  name: v.string(),
+  provider: v.string(),
+  /** What the price list has a price for. */
+  priced: v.array(v.string()),
+  /** Whether batches have their own price. */
+  batch: v.boolean(),
+});

@@ -2,8 +2,9 @@ import { integrationSecretKind, modelFieldPrefix } from "../../control/integrati
 import type { IntegrationModelRow, IntegrationRow } from "../../db/tables/integrations.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { isObject } from "../../lib/json.ts";
-import { RemoveModels, UpdateModels } from "../../schemas/integrations.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { type IntegrationModel, IntegrationModelList, RemoveModels, UpdateModels } from "../../schemas/integrations.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import { readText, refuseField, requireFound, toIso } from "../core/request.ts";
 import { asOwn, findIntegration, mappedFields, ownOf, scopeOf, tenantOf, toRules } from "./integration-records.ts";
@@ -24,7 +25,7 @@ function readStored(configurations: unknown): StoredCredentials {
   return { configurations: plain, masked };
 }
 
-function toModel(row: IntegrationModelRow, { aiProviderId }: IntegrationRow) {
+function toModel(row: IntegrationModelRow, { aiProviderId }: IntegrationRow): IntegrationModel {
   const shown = showConfigurations(readStored(row.configurations), modelFieldPrefix(row.slug));
   return {
     slug: row.slug,
@@ -47,7 +48,7 @@ function modelTenant({ organisationId }: IntegrationRow) {
   return { organisationId, workspaceId: null };
 }
 
-async function listModels(call: AdminCall<undefined>) {
+async function listModels(call: AdminCall<undefined>): Promise<AnswerOf<typeof IntegrationModelList>> {
   const integration = await findIntegration(call, "read");
   const rows = await call.stores.integrationModels.all(modelTenant(integration), {
     where: { integrationId: integration.id },
@@ -107,7 +108,7 @@ function mergeModel(
     isFinetune: flag(given.is_finetune),
     baseModelSlug: given.base_model_slug,
     configurations: toColumn(credentials),
-    pricingConfig: given.pricing_config === undefined ? undefined : toJson(given.pricing_config),
+    pricingConfig: given.pricing_config,
     modelFacts: given.model_facts,
   };
   const statement = stored
@@ -201,6 +202,7 @@ export const integrationModelEndpoints: readonly AdminEndpoint[] = [
     method: "GET",
     summary: "List the models of an integration",
     access: access("read"),
+    response: IntegrationModelList,
     handle: listModels,
   }),
   defineWrite({
@@ -210,6 +212,7 @@ export const integrationModelEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("update"),
     body: UpdateModels,
+    response: NoContent,
     handle: updateModels,
   }),
   defineWrite({
@@ -221,6 +224,7 @@ export const integrationModelEndpoints: readonly AdminEndpoint[] = [
     audit: audit("update"),
     body: RemoveModels,
     bodyOptional: true,
+    response: NoContent,
     handle: deleteModels,
   }),
 ];

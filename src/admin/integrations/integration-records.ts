@@ -1,6 +1,5 @@
 import { configurationPrefix, integrationSecretKind } from "../../control/integration-fields.ts";
 import type { Statement } from "../../db/client.ts";
-import type { JsonValue } from "../../db/tables/columns.ts";
 import type { IntegrationRow } from "../../db/tables/integrations.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import { requireScopes } from "../../endpoint/role.ts";
@@ -8,8 +7,8 @@ import { partnerForm } from "../../guardrails/partners/forms.ts";
 import { isObject } from "../../lib/json.ts";
 import { describeUnknownProvider } from "../../providers/registry.ts";
 import type { SecretMappings } from "../../schemas/control.ts";
+import type { integrationLevels, ShownAdjustments } from "../../schemas/integrations.ts";
 import type { AdminCall } from "../core/endpoint.ts";
-import { toJson } from "../core/json-column.ts";
 import { readTenant, readText, refuseField, requireFound, requireReferenced } from "../core/request.ts";
 import {
   type CredentialChanges,
@@ -22,7 +21,7 @@ import {
 } from "./integration-secrets.ts";
 
 /** The owner of an integration: a workspace, or the organisation, which shares it. */
-export type Level = "workspace" | "organisation";
+export type Level = (typeof integrationLevels)[number];
 
 /** The level of a tenant, or of a record. */
 export function levelOf({ workspaceId }: { workspaceId: string | null }): Level {
@@ -142,7 +141,7 @@ interface NewIntegration extends CredentialChanges {
   description?: string | null | undefined;
   isPrivate?: boolean;
   secretMappings?: SecretMappings | null | undefined;
-  pricingAdjustments?: unknown;
+  pricingAdjustments?: ShownAdjustments | null | undefined;
   paramOf?: CredentialRules["paramOf"];
 }
 
@@ -165,12 +164,12 @@ export async function createIntegrationRows(
     name: given.name,
     description: given.description ?? null,
     aiProviderId: given.aiProviderId,
-    status: "active",
+    status: "active" as const,
     isPrivate: given.isPrivate ?? false,
     configurations: credentials.configurations,
     masked: credentials.masked,
-    secretMappings: toJson(mappings),
-    pricingAdjustments: toJson(given.pricingAdjustments ?? null),
+    secretMappings: mappings,
+    pricingAdjustments: given.pricingAdjustments ?? null,
     createdAt: now,
   };
   const sealed = await sealSecrets(call, { ...tenantOf(tenant), recordId: id }, [credentials]);
@@ -191,7 +190,7 @@ interface IntegrationChanges extends CredentialChanges {
   name?: string | undefined;
   description?: string | null | undefined;
   secretMappings?: SecretMappings | null | undefined;
-  pricingAdjustments?: unknown;
+  pricingAdjustments?: ShownAdjustments | null | undefined;
   paramOf?: CredentialRules["paramOf"];
 }
 
@@ -207,14 +206,13 @@ export async function updateIntegrationRows(
   const credentials = changeCredentials(row, given, rules);
   requireComplete(credentials, mappedFields(mappings === undefined ? row.secretMappings : mappings), rules);
   requireSecretsWithAddress([credentials], mappings === undefined ? mappedFields(row.secretMappings) : undefined);
-  const optional = (value: unknown): JsonValue | undefined => (value === undefined ? undefined : toJson(value));
   const changes = {
     name: given.name,
     description: given.description,
-    secretMappings: optional(mappings),
+    secretMappings: mappings,
     configurations: credentials.configurations,
     masked: credentials.masked,
-    pricingAdjustments: optional(given.pricingAdjustments),
+    pricingAdjustments: given.pricingAdjustments,
     lastUpdatedAt: now,
   };
   const sealed = await sealSecrets(call, { ...tenantOf(row), recordId: row.id }, [credentials]);

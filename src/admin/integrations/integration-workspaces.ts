@@ -3,9 +3,15 @@ import type { Statement } from "../../db/client.ts";
 import type { IntegrationRow, IntegrationWorkspaceRow } from "../../db/tables/integrations.ts";
 import type { WorkspaceRow } from "../../db/tables/tenants.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import type { StoredAccess, StoredBudget } from "../../schemas/control.ts";
-import { UpdateWorkspaceAccess } from "../../schemas/integrations.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import type { ShownBudget, StoredAccess, StoredBudget } from "../../schemas/control.ts";
+import {
+  type IntegrationWorkspace,
+  IntegrationWorkspaceList,
+  type ShownAccess,
+  UpdateWorkspaceAccess,
+} from "../../schemas/integrations.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite } from "../core/endpoint.ts";
 import { showNewUsageList, showUsageLists, toLimitList, toStoredUsageList } from "../core/limits.ts";
 import { forbid, refuseField, toIso } from "../core/request.ts";
 import { findIntegration, isPartnerOnly, ownOf, scopeOf, tenantOf } from "./integration-records.ts";
@@ -15,7 +21,7 @@ type GivenAccess = NonNullable<UpdateWorkspaceAccess["workspaces"]>[number];
 type GlobalAccess = NonNullable<UpdateWorkspaceAccess["global_workspace_access"]>;
 
 /** Access of workspaces created later, as responses show it. */
-export function showGlobalAccess(stored: StoredAccess | null) {
+export function showGlobalAccess(stored: StoredAccess | null): AnswerOf<typeof ShownAccess> {
   const { enabled = false, usage_limits = null, rate_limits = null } = stored ?? {};
   return { enabled, usage_limits: showNewUsageList(usage_limits), rate_limits };
 }
@@ -25,7 +31,11 @@ function organisationOf({ organisationId }: IntegrationRow) {
 }
 
 /** A workspace with its access; `access` is undefined for the workspace that has the integration. */
-function showAccess(workspace: WorkspaceRow, access: IntegrationWorkspaceRow | undefined, usage: unknown) {
+function showAccess(
+  workspace: WorkspaceRow,
+  access: IntegrationWorkspaceRow | undefined,
+  usage: ShownBudget[] | null | undefined,
+): IntegrationWorkspace {
   return {
     id: workspace.id,
     name: workspace.name,
@@ -37,7 +47,7 @@ function showAccess(workspace: WorkspaceRow, access: IntegrationWorkspaceRow | u
   };
 }
 
-async function listWorkspaces(call: AdminCall<undefined>) {
+async function listWorkspaces(call: AdminCall<undefined>): Promise<AnswerOf<typeof IntegrationWorkspaceList>> {
   const { stores, context } = call;
   const integration = await findIntegration(call, "read");
   const tenant = organisationOf(integration);
@@ -219,6 +229,7 @@ export const integrationWorkspaceEndpoints: readonly AdminEndpoint[] = [
     method: "GET",
     summary: "List the workspaces that may use an integration",
     access: access("read"),
+    response: IntegrationWorkspaceList,
     handle: listWorkspaces,
   }),
   defineWrite({
@@ -228,6 +239,7 @@ export const integrationWorkspaceEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: { resource: "integrations", action: "update" },
     body: UpdateWorkspaceAccess,
+    response: NoContent,
     handle: updateWorkspaces,
   }),
 ];

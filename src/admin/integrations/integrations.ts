@@ -4,8 +4,16 @@ import type { ListOptions, Tenant } from "../../db/tenant-store.ts";
 import { requireScopes } from "../../endpoint/role.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { ConflictError } from "../../errors.ts";
-import { CreateIntegration, UpdateIntegration } from "../../schemas/integrations.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import {
+  CreatedIntegration,
+  CreateIntegration,
+  IntegrationList,
+  IntegrationRecord,
+  type IntegrationSummary,
+  UpdateIntegration,
+} from "../../schemas/integrations.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { createSlug, forbid, readChoice, readPage, readTenant, toIso, toList } from "../core/request.ts";
 import { integrationModelEndpoints } from "./integration-models.ts";
 import {
@@ -24,7 +32,7 @@ import { showConfigurations, showKey } from "./integration-secrets.ts";
 import { integrationWorkspaceEndpoints, showGlobalAccess } from "./integration-workspaces.ts";
 import { createDefaultProvider } from "./provider-rows.ts";
 
-function toSummary(row: IntegrationRow) {
+function toSummary(row: IntegrationRow): IntegrationSummary {
   return {
     id: row.id,
     organisation_id: row.organisationId,
@@ -73,7 +81,7 @@ async function whereLevels(
   return { isPrivate: false, id: [...own.map(({ id }) => id), ...accesses.map(({ integrationId }) => integrationId)] };
 }
 
-async function listIntegrations(call: AdminCall<undefined>) {
+async function listIntegrations(call: AdminCall<undefined>): Promise<AnswerOf<typeof IntegrationList>> {
   const tenant = await readTenant(call);
   const where = await whereLevels(call, tenant, readLevels(call));
   const page = readPage(call.query, { size: 100 });
@@ -81,7 +89,7 @@ async function listIntegrations(call: AdminCall<undefined>) {
   return toList(rows.map(toSummary), total);
 }
 
-async function readIntegration(call: AdminCall<undefined>) {
+async function readIntegration(call: AdminCall<undefined>): Promise<AnswerOf<typeof IntegrationRecord>> {
   const row = await findIntegration(call, "read");
   const sharedWith = { integrationId: row.id, enabled: true };
   const organisation = { organisationId: row.organisationId, workspaceId: null };
@@ -112,7 +120,9 @@ async function defaultProvider(
   return createDefaultProvider(call, { organisationId, workspaceId }, provider);
 }
 
-async function createIntegration(call: AdminCall<CreateIntegration>) {
+async function createIntegration(
+  call: AdminCall<CreateIntegration>,
+): Promise<Outcome<AnswerOf<typeof CreatedIntegration>>> {
   const { body, context } = call;
   const tenant = await readTenant(call, namedWorkspace(call));
   await requireScopes(context, [scopeOf(levelOf(tenant), "create")]);
@@ -181,6 +191,7 @@ export const integrationEndpoints: readonly AdminEndpoint[] = [
       { name: "current_page", description: "Counted from 0" },
       { name: "page_size", description: "1 to 1000; default 100" },
     ],
+    response: IntegrationList,
     handle: listIntegrations,
   }),
   defineWrite({
@@ -191,6 +202,7 @@ export const integrationEndpoints: readonly AdminEndpoint[] = [
     access: access("create"),
     audit: audit("create"),
     body: CreateIntegration,
+    response: CreatedIntegration,
     handle: createIntegration,
   }),
   defineRead({
@@ -199,6 +211,7 @@ export const integrationEndpoints: readonly AdminEndpoint[] = [
     path: one,
     summary: "Show an integration",
     access: access("read"),
+    response: IntegrationRecord,
     handle: readIntegration,
   }),
   defineWrite({
@@ -209,6 +222,7 @@ export const integrationEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("update"),
     body: UpdateIntegration,
+    response: NoContent,
     handle: updateIntegration,
   }),
   defineWrite({
@@ -218,6 +232,7 @@ export const integrationEndpoints: readonly AdminEndpoint[] = [
     summary: "Delete an integration",
     access: access("delete"),
     audit: audit("delete"),
+    response: NoContent,
     handle: deleteIntegration,
   }),
   ...integrationModelEndpoints,

@@ -4,6 +4,8 @@ import { NotFoundError, toErrorBody } from "../../errors.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { shiftDecimal } from "../../pricing/decimals.ts";
 import { findPrice, type ModelPrice } from "../../pricing/prices.ts";
+import { ModelPricing, PricedModel } from "../../schemas/integrations.ts";
+import type { AnswerOf } from "../core/endpoint.ts";
 
 /** Decimal places from US dollars per million tokens to US cents per token, and from dollars to cents. */
 const perToken = -4;
@@ -15,7 +17,7 @@ function toPrices(values: ReadonlyMap<string, number>, places: number) {
 }
 
 /** What a model costs, in US cents. */
-function toPricing({ tokens, batch, units, images }: ModelPrice) {
+function toPricing({ tokens, batch, units, images }: ModelPrice): AnswerOf<typeof ModelPricing> {
   return {
     currency: "USD",
     pay_as_you_go: {
@@ -30,7 +32,11 @@ function toPricing({ tokens, batch, units, images }: ModelPrice) {
 }
 
 /** Facts about a model besides its price. */
-function toFacts({ tokens, batch, units, images }: ModelPrice, provider: string, model: string) {
+function toFacts(
+  { tokens, batch, units, images }: ModelPrice,
+  provider: string,
+  model: string,
+): AnswerOf<typeof PricedModel> {
   return {
     object: "model",
     id: model,
@@ -53,15 +59,26 @@ function answerUnknown(): Reply {
   return jsonReply({ ...toErrorBody(error, "admin"), error: error.message }, error.status);
 }
 
-type Describe = (price: ModelPrice, provider: string, model: string) => unknown;
+/** What a group of paths shows of a model. */
+interface Kind {
+  name: string;
+  summary: string;
+  response: typeof ModelPricing | typeof PricedModel;
+  describe(price: ModelPrice, provider: string, model: string): AnswerOf<typeof ModelPricing | typeof PricedModel>;
+}
 
-const kinds: readonly { name: string; summary: string; describe: Describe }[] = [
-  { name: "pricing", summary: "Show the price of a model, in US cents", describe: toPricing },
-  { name: "general", summary: "Show facts about a model", describe: toFacts },
+const kinds: readonly Kind[] = [
+  {
+    name: "pricing",
+    summary: "Show the price of a model, in US cents",
+    response: ModelPricing,
+    describe: toPricing,
+  },
+  { name: "general", summary: "Show facts about a model", response: PricedModel, describe: toFacts },
 ];
 
 /** Endpoints of the price list. */
-export const pricingEndpoints: readonly Endpoint[] = kinds.flatMap(({ name, summary, describe }) =>
+export const pricingEndpoints: readonly Endpoint[] = kinds.flatMap(({ name, summary, response, describe }) =>
   ["/v1/model-configs", "/model-configs"].map((group) => {
     const prefix = `${group}/${name}/`;
     return definePublicEndpoint({
@@ -70,6 +87,7 @@ export const pricingEndpoints: readonly Endpoint[] = kinds.flatMap(({ name, summ
       tag: "Models",
       summary,
       access: "public",
+      response,
       handle(context: RequestContext) {
         const { provider, model } = readModel(context, prefix);
         const price = findPrice(provider, model);

@@ -2,7 +2,7 @@ import { holderOfProvider } from "../../control/limit-holders.ts";
 import type { Statement } from "../../db/client.ts";
 import type { IntegrationRow, ProviderRow } from "../../db/tables/integrations.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
-import type { UpdateProvider } from "../../schemas/integrations.ts";
+import type { ProviderObject, ProviderRecord, UpdateProvider } from "../../schemas/integrations.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { showUsages, toLimitList, toStoredUsage } from "../core/limits.ts";
 import { createSlug, refuseField, toIso } from "../core/request.ts";
@@ -10,9 +10,6 @@ import { showConfigurations, showKey } from "./integration-secrets.ts";
 
 /** A provider belongs to one workspace. */
 export type WorkspaceTenant = Tenant & { workspaceId: string };
-
-/** The record's name on the path that shows it. */
-export type ProviderObject = "provider" | "virtual-key";
 
 /** A provider with the integration it uses. */
 export interface JoinedProvider {
@@ -25,7 +22,7 @@ export async function showProviders(
   providers: readonly JoinedProvider[],
   object: ProviderObject,
   { now, context }: Pick<AdminCall<unknown>, "context" | "now">,
-) {
+): Promise<ProviderRecord[]> {
   const holders = providers.map(({ row }) => holderOfProvider(row));
   const usages = await showUsages(holders, context.services);
   return providers.map((provider, index) => showProvider(provider, object, { now, usage: usages[index] ?? null }));
@@ -35,7 +32,7 @@ function showProvider(
   { row, integration }: JoinedProvider,
   object: ProviderObject,
   { now, usage }: { now: number; usage: Awaited<ReturnType<typeof showUsages>>[number] },
-) {
+): ProviderRecord {
   const isExpired = row.expiresAt !== null && row.expiresAt <= now;
   return {
     id: row.id,

@@ -1,14 +1,22 @@
 import type { IntegrationRow, ProviderRow } from "../../db/tables/integrations.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { CreateProvider, UpdateProvider } from "../../schemas/integrations.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import {
+  CreatedProvider,
+  CreateProvider,
+  ProviderList,
+  type ProviderObject,
+  ProviderRecord,
+  UpdatedProvider,
+  UpdateProvider,
+} from "../../schemas/integrations.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { readPage, refuseField, requireFound, requireReferenced, requireWorkspace, toList } from "../core/request.ts";
 import { isPartnerOnly, mayUse, namedWorkspace, removeIntegrationRows } from "./integration-records.ts";
 import {
   createProviderRow,
   type JoinedProvider,
-  type ProviderObject,
   showProviders,
   toProviderChanges,
   type WorkspaceTenant,
@@ -49,9 +57,9 @@ async function listProviders(call: AdminCall<undefined>, object: ProviderObject)
   return toList(await showProviders(joined, object, call), total);
 }
 
-async function readProvider(call: AdminCall<undefined>, object: ProviderObject) {
+async function readProvider(call: AdminCall<undefined>, object: ProviderObject): Promise<ProviderRecord> {
   const [shown] = await showProviders([await findProvider(call)], object, call);
-  return shown;
+  return requireFound(shown, "provider");
 }
 
 async function deleteProvider(call: AdminCall<undefined>) {
@@ -61,7 +69,7 @@ async function deleteProvider(call: AdminCall<undefined>) {
   return { answer: {}, recordId: row.id, statements };
 }
 
-async function createProvider(call: AdminCall<CreateProvider>) {
+async function createProvider(call: AdminCall<CreateProvider>): Promise<Outcome<AnswerOf<typeof CreatedProvider>>> {
   const { body, stores } = call;
   const tenant = await requireWorkspace(call, namedWorkspace(call));
   const found = await stores.integrations.get(tenant, body.integration_id, { includeOrganisation: true });
@@ -106,6 +114,7 @@ export function commonProviderEndpoints(
         { name: "current_page", description: "Counted from 0" },
         { name: "page_size", description: "1 to 1000; default 50" },
       ],
+      response: ProviderList,
       handle: (call) => listProviders(call, object),
     }),
     defineRead({
@@ -113,6 +122,7 @@ export function commonProviderEndpoints(
       method: "GET",
       summary: `Show a ${noun}`,
       access: providerAccess("read"),
+      response: ProviderRecord,
       handle: (call) => readProvider(call, object),
     }),
     defineWrite({
@@ -121,6 +131,7 @@ export function commonProviderEndpoints(
       summary: `Delete a ${noun}`,
       access: providerAccess("delete"),
       audit: { resource, action: "delete" },
+      response: NoContent,
       handle: deleteProvider,
     }),
   ];
@@ -144,6 +155,7 @@ export const providerEndpoints: readonly AdminEndpoint[] = [
     access: providerAccess("create"),
     audit: { resource: "providers", action: "create" },
     body: CreateProvider,
+    response: CreatedProvider,
     handle: createProvider,
   }),
   defineWrite({
@@ -154,6 +166,7 @@ export const providerEndpoints: readonly AdminEndpoint[] = [
     access: providerAccess("update"),
     audit: { resource: "providers", action: "update" },
     body: UpdateProvider,
+    response: UpdatedProvider,
     handle: updateProvider,
   }),
 ];

@@ -1,7 +1,8 @@
 import type { AdminEndpoint } from "../../endpoint.ts";
 import type { VirtualKeyField } from "../../providers/core/settings.ts";
-import { CreateVirtualKey, UpdateVirtualKey } from "../../schemas/integrations.ts";
-import { type AdminCall, defineWrite } from "../core/endpoint.ts";
+import { CreatedVirtualKey, CreateVirtualKey, UpdateVirtualKey } from "../../schemas/integrations.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import { type AdminCall, type AnswerOf, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { refuseField, requireWorkspace } from "../core/request.ts";
 import {
   createIntegrationRows,
@@ -53,7 +54,9 @@ function authenticationOf(aiProviderId: string, { context: { services } }: Admin
   return mode?.ofVirtualKeys === undefined ? {} : { [mode.setting]: mode.ofVirtualKeys };
 }
 
-async function createVirtualKey(call: AdminCall<CreateVirtualKey>) {
+async function createVirtualKey(
+  call: AdminCall<CreateVirtualKey>,
+): Promise<Outcome<AnswerOf<typeof CreatedVirtualKey>>> {
   const { body } = call;
   const tenant = await requireWorkspace(call, namedWorkspace(call));
   const aiProviderId = requireKnownProvider(call, body.provider, "provider");
@@ -121,6 +124,7 @@ export const virtualKeyEndpoints: readonly AdminEndpoint[] = [
     access: providerAccess("create"),
     audit: { resource, action: "create" },
     body: CreateVirtualKey,
+    response: CreatedVirtualKey,
     handle: createVirtualKey,
   }),
   defineWrite({
@@ -131,6 +135,7 @@ export const virtualKeyEndpoints: readonly AdminEndpoint[] = [
     access: providerAccess("update"),
     audit: { resource, action: "update" },
     body: UpdateVirtualKey,
+    response: NoContent,
     handle: updateVirtualKey,
   }),
 ];

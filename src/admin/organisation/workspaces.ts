@@ -63,7 +63,7 @@ async function shareIntegrations(
   { organisationId, workspaceId }: Tenant & { workspaceId: string },
 ): Promise<Statement[]> {
   const organisation = { organisationId, workspaceId: null };
-  const where = { workspaceId: null, status: "active" };
+  const where = { workspaceId: null, status: "active" as const };
   const mcp = await stores.mcpIntegrations.all(organisation, { where });
   const ofMcp = mcp.flatMap(({ id, globalWorkspaceAccess }) => {
     if (toRecord(globalWorkspaceAccess).enabled !== true) return [];

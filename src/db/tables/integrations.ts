@@ -1,6 +1,7 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
-import type { RateLimit, StoredAccess, StoredBudget } from "../../schemas/control.ts";
+import type { RateLimit, SecretMappings, StoredAccess, StoredBudget } from "../../schemas/control.ts";
+import { integrationStatuses, type ShownAdjustments, type ShownPricing } from "../../schemas/integrations.ts";
 import type { ModelFacts } from "../../schemas/model-facts.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 import { workspaces } from "./tenants.ts";
@@ -18,16 +19,15 @@ export const integrations = sqliteTable(
     description: text("description"),
     /** Slug of the model provider. */
     aiProviderId: text("ai_provider_id").notNull(),
-    /** `active` or `archived`. */
-    status: text("status").notNull(),
+    status: text("status", { enum: integrationStatuses }).notNull(),
     /** True for the credentials of one virtual key: they are deleted with it and not listed. */
     isPrivate: integer("is_private", { mode: "boolean" }).notNull().default(false),
     /** Settings that are not secret; secrets are sealed in `secrets`. */
     configurations: jsonColumn("configurations").notNull().default(sql`'{}'`),
     /** Masked forms of the sealed secrets by field name. */
     masked: jsonColumn("masked").notNull().default(sql`'{}'`),
-    secretMappings: jsonColumn("secret_mappings"),
-    pricingAdjustments: jsonColumn("pricing_adjustments"),
+    secretMappings: jsonColumn<SecretMappings>("secret_mappings"),
+    pricingAdjustments: jsonColumn<ShownAdjustments>("pricing_adjustments"),
     allowAllModels: integer("allow_all_models", { mode: "boolean" }).notNull().default(true),
     /** Defaults for workspaces created later: `{enabled, usage_limits, rate_limits}`. */
     globalWorkspaceAccess: jsonColumn<StoredAccess>("global_workspace_access"),
@@ -56,7 +56,7 @@ export const integrationModels = sqliteTable(
     baseModelSlug: text("base_model_slug"),
     /** `{custom_host, custom_headers}`. */
     configurations: jsonColumn("configurations"),
-    pricingConfig: jsonColumn("pricing_config"),
+    pricingConfig: jsonColumn<ShownPricing>("pricing_config"),
     /** What the model takes, where it is not as the built-in table says. */
     modelFacts: text("model_facts", { mode: "json" }).$type<ModelFacts>(),
     createdAt,
