@@ -1,14 +1,33 @@
 import * as v from "valibot";
 import { findJsonExcess } from "../lib/json.ts";
-import { Description, Flag, Name, Reference, SecretMappings, Slug, Text, wholeFrom } from "./control.ts";
-import { JsonObject } from "./objects.ts";
+import {
+  Description,
+  Flag,
+  Name,
+  Reference,
+  SecretMappings,
+  ShownSecretMapping,
+  Slug,
+  Text,
+  wholeFrom,
+} from "./control.ts";
+import { IsoTime, JsonObject } from "./objects.ts";
 
 /** How an MCP integration reaches its server; `openapi` makes one of an OpenAPI document. */
-const mcpTransports = ["http", "sse", "openapi"] as const;
+export const mcpTransports = ["http", "sse", "openapi"] as const;
 /** Where the credential for an upstream server comes from. */
 export const mcpAuthTypes = ["none", "headers", "oauth_auto", "oauth_client_credentials", "external"] as const;
 /** What a tool server offers. */
 export const capabilityTypes = ["tool", "prompt", "resource", "resource_template"] as const;
+/** What an MCP integration or server can be. */
+export const mcpStatuses = ["active", "archived"] as const;
+/** How the last sync of an MCP integration ended. */
+export const syncStatuses = ["pending", "success", "failed"] as const;
+/** Who may use an MCP server without a separate entry. */
+export const userAccesses = ["allow", "deny"] as const;
+const pinnings = ["log", "hide", "hold"] as const;
+const toolModes = ["all", "search"] as const;
+const prefixModes = ["always", "conditional", "never"] as const;
 
 const Transport = v.picklist(mcpTransports, `must be one of ${mcpTransports.join(", ")}`);
 const AuthType = v.picklist(mcpAuthTypes, `must be one of ${mcpAuthTypes.join(", ")}`);
@@ -95,7 +114,7 @@ export const UpdateMcpIntegration = v.pipe(
 export type UpdateMcpIntegration = v.InferOutput<typeof UpdateMcpIntegration>;
 
 /** How changed definitions of tools are treated: passed, left out, or replaced by the approved ones. */
-const Pinning = v.picklist(["log", "hide", "hold"], "must be one of log, hide, hold");
+const Pinning = v.picklist(pinnings, "must be one of log, hide, hold");
 
 /** Settings of an MCP server, with their defaults. */
 export const McpServerSettings = v.object({
@@ -114,7 +133,7 @@ export const McpServerSettings = v.object({
   /** Results with images, audio or files are refused: guardrails cannot read them. */
   refuse_binary: v.optional(Flag, false),
   /** `search` lists two tools that find and call the others. */
-  tool_mode: v.optional(v.picklist(["all", "search"], "must be one of all, search"), "all"),
+  tool_mode: v.optional(v.picklist(toolModes, "must be one of all, search"), "all"),
   /** Longest duration of a call, in milliseconds; null: that of the gateway. */
   timeout_ms: v.optional(v.nullable(wholeFrom(1_000, 600_000)), null),
 });
@@ -129,7 +148,7 @@ const ServerSlug = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{3,50}$/, "must be 
 const ServerDescription = v.nullish(Text(500, 0));
 
 const Prefix = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,24}$/, "must be 1 to 24 lower-case letters, digits or -"));
-const PrefixMode = v.picklist(["always", "conditional", "never"], "must be one of always, conditional, never");
+const PrefixMode = v.picklist(prefixModes, "must be one of always, conditional, never");
 const Names = v.nullish(
   v.pipe(v.array(Text(256), "must be a list"), v.maxLength(1_000, "must have at most 1000 entries")),
 );
@@ -293,7 +312,7 @@ export const UpdateUserAccess = v.pipe(
         v.check((list) => new Set(list.map(({ user_id }) => user_id)).size === list.length, "must name each user once"),
       ),
     ),
-    default_user_access: v.optional(v.picklist(["allow", "deny"], "must be allow or deny")),
+    default_user_access: v.optional(v.picklist(userAccesses, "must be allow or deny")),
     workspace_id: v.nullish(Reference),
   }),
   v.check((body) => changesSomething(body), "must change at least one field"),
@@ -329,3 +348,280 @@ export type UpdateGuardrailMappings = v.InferOutput<typeof UpdateGuardrailMappin
 /** Body of `PUT /guardrails/{id}/mcp-servers/{serverId}`. */
 export const UpdateGuardrailMapping = v.object({ ...mapping, workspace_id: v.nullish(Reference) });
 export type UpdateGuardrailMapping = v.InferOutput<typeof UpdateGuardrailMapping>;
+
+/** A page of records; the total is over all pages. */
+const pageOf = <Record extends v.GenericSchema>(record: Record) =>
+  v.object({ data: v.array(record), total: v.number(), has_more: v.boolean() });
+
+const nullableText = v.nullable(v.string());
+
+/** Response of changes of which only the success is shown. */
+export const McpSuccess = v.object({ success: v.literal(true) });
+
+/** Response of `POST /mcp-integrations` and `POST /mcp-servers`. */
+export const CreatedMcpRecord = v.object({ id: v.string(), slug: v.string() });
+
+/** Access of workspaces that are created later. */
+const GlobalAccess = v.nullable(v.object({ enabled: v.boolean() }));
+
+/** An MCP integration without its configurations. */
+const McpIntegration = v.object({
+  id: v.string(),
+  organisation_id: v.string(),
+  /** Null for integrations of the organisation. */
+  workspace_id: nullableText,
+  type: v.picklist(["workspace", "organisation"]),
+  name: v.string(),
+  slug: v.string(),
+  description: nullableText,
+  /** User or key that created it. */
+  owner_id: v.string(),
+  status: v.picklist(mcpStatuses),
+  /** Parts that may be secret are masked. */
+  url: v.string(),
+  auth_type: v.picklist(mcpAuthTypes),
+  transport: v.picklist(mcpTransports),
+  global_workspace_access: GlobalAccess,
+  secret_mappings: v.nullable(v.array(ShownSecretMapping)),
+  created_at: IsoTime,
+  last_updated_at: v.nullable(IsoTime),
+});
+export type McpIntegration = v.InferOutput<typeof McpIntegration>;
+
+/** Settings by name; secrets as masks under the names `masked_…`. */
+const ShownConfigurations = v.record(v.string(), v.unknown());
+
+/** Response of `GET /mcp-integrations`. */
+export const McpIntegrationList = pageOf(
+  v.object({
+    ...McpIntegration.entries,
+    /** JSON text of the object that the integration alone shows. */
+    configurations: v.string(),
+    /** Workspaces that may use it. */
+    workspaces_count: v.number(),
+  }),
+);
+
+/** Response of `GET /mcp-integrations/{slug}`. */
+export const ShownMcpIntegration = v.object({ ...McpIntegration.entries, configurations: ShownConfigurations });
+
+const SharedWorkspace = v.object({ id: v.string(), name: v.string(), slug: v.string(), enabled: v.boolean() });
+
+/** Response of `GET /mcp-integrations/{slug}/workspaces`; with a `version` in the query, in the form of other lists. */
+export const McpWorkspaceList = v.union([
+  v.object({ workspaces: v.array(SharedWorkspace), global_workspace_access: GlobalAccess }),
+  v.object({ data: v.array(SharedWorkspace), total: v.number(), global_workspace_access: GlobalAccess }),
+]);
+
+/** What a server says of itself: of any JSON type, since the gateway does not check it; null where it says nothing. */
+const Unchecked = v.unknown();
+
+/** Response of `GET …/metadata`. */
+export const McpMetadata = v.object({
+  server_name: Unchecked,
+  server_version: Unchecked,
+  title: Unchecked,
+  description: Unchecked,
+  website_url: Unchecked,
+  icons: Unchecked,
+  protocol_version: nullableText,
+  /** `capabilities` of the server's answer to `initialize`. */
+  capability_flags: v.nullable(v.record(v.string(), v.unknown())),
+  instructions: nullableText,
+  sync_status: v.picklist(syncStatuses),
+  /** Of the last successful sync. */
+  last_synced_at: v.nullable(IsoTime),
+  /** Why the last sync failed, or what it left out. */
+  sync_error: nullableText,
+});
+export type McpMetadata = v.InferOutput<typeof McpMetadata>;
+
+/** Response of `POST /mcp-integrations/{slug}/sync`. */
+export const McpSyncResult = v.object({ success: v.boolean(), message: v.string(), details: McpMetadata });
+
+/** Response of `POST …/test`: a server that does not answer fails here, not by the status of the response. */
+export const McpTestResult = v.object({
+  success: v.boolean(),
+  /** HTTP status of the server's answer; null without one. */
+  status_code: v.nullable(v.number()),
+  /** Milliseconds. */
+  response_time_ms: v.number(),
+  url: v.string(),
+  server_name: nullableText,
+  error: nullableText,
+  message: v.string(),
+  details: v.null(),
+});
+export type McpTestResult = v.InferOutput<typeof McpTestResult>;
+
+/** A tool, prompt, resource or resource template. */
+const Capability = v.object({
+  id: v.string(),
+  name: v.string(),
+  type: v.picklist(capabilityTypes),
+  enabled: v.boolean(),
+  /** Of resources. */
+  uri: nullableText,
+  /** Of resource templates. */
+  uri_template: nullableText,
+  title: Unchecked,
+  description: Unchecked,
+  icons: Unchecked,
+  input_schema: Unchecked,
+  output_schema: Unchecked,
+  execution: Unchecked,
+  annotations: Unchecked,
+  arguments: Unchecked,
+  mime_type: Unchecked,
+  size: Unchecked,
+  /** Whether the definition is the approved one. */
+  approval: v.picklist(["approved", "changed", "new"]),
+  /** Control and invisible characters of the definition that are left out here. */
+  hidden_characters: v.number(),
+  created_at: IsoTime,
+  last_updated_at: v.nullable(IsoTime),
+});
+export type Capability = v.InferOutput<typeof Capability>;
+
+const CapabilityCount = v.object({ total: v.number(), enabled: v.number() });
+
+/** Counts of all capabilities, over all pages and types. */
+const CapabilityCounts = v.object({
+  tools: CapabilityCount,
+  prompts: CapabilityCount,
+  resources: CapabilityCount,
+  resource_templates: CapabilityCount,
+});
+
+const capabilityPageOf = <Record extends v.GenericSchema>(record: Record) =>
+  v.object({ data: v.array(record), counts: CapabilityCounts, total: v.number(), has_more: v.boolean() });
+
+/** Response of `GET /mcp-integrations/{slug}/capabilities`. */
+export const CapabilityList = capabilityPageOf(Capability);
+
+/** Response of `GET /mcp-servers/{slug}/capabilities`. */
+export const ServerCapabilityList = capabilityPageOf(
+  v.object({
+    ...Capability.entries,
+    /** Whether the integration has it switched on. */
+    integration_enabled: v.boolean(),
+  }),
+);
+
+/** Response of `POST /mcp-integrations/{slug}/capabilities/approve`: how many definitions were not approved before. */
+export const ApprovedCapabilities = v.object({ ...McpSuccess.entries, approved: v.number() });
+
+/** What a server joins. */
+const ShownAggregate = v.object({
+  members: v.array(
+    v.object({
+      mcp_server_id: v.string(),
+      prefix: v.string(),
+      /** Names of tools and prompts; null for all. */
+      include: v.nullable(v.array(v.string())),
+      exclude: v.nullable(v.array(v.string())),
+    }),
+  ),
+  prefix_mode: v.picklist(prefixModes),
+});
+export type ShownAggregate = v.InferOutput<typeof ShownAggregate>;
+
+/** An MCP server. */
+const McpServerRecord = v.object({
+  id: v.string(),
+  slug: v.string(),
+  name: v.string(),
+  description: nullableText,
+  status: v.picklist(mcpStatuses),
+  workspace_id: v.string(),
+  /** Null for a server that joins others. */
+  mcp_integration_id: nullableText,
+  /** Null for a server of an integration. */
+  aggregate: v.nullable(ShownAggregate),
+  default_user_access: v.picklist(userAccesses),
+  settings: v.object({
+    pinning: v.picklist(pinnings),
+    check_arguments: v.boolean(),
+    strict_resources: v.boolean(),
+    list_without_connection: v.boolean(),
+    soft_429: v.boolean(),
+    retry_calls: v.boolean(),
+    refuse_binary: v.boolean(),
+    tool_mode: v.picklist(toolModes),
+    /** Milliseconds; null: the limit of the gateway. */
+    timeout_ms: v.nullable(v.number()),
+  }),
+  /** Where clients reach it. */
+  url: v.string(),
+  created_at: IsoTime,
+  last_updated_at: v.nullable(IsoTime),
+});
+export type McpServerRecord = v.InferOutput<typeof McpServerRecord>;
+
+/** Response of `GET /mcp-servers`. */
+export const McpServerList = v.object({
+  data: v.array(
+    v.object({
+      ...McpServerRecord.entries,
+      organisation_id: v.string(),
+      /** User or key that created it. */
+      owner_id: v.string(),
+      // the next four are null for a server that joins others
+      mcp_integration_slug: nullableText,
+      mcp_integration_name: nullableText,
+      /** Parts that may be secret are masked. */
+      mcp_integration_url: nullableText,
+      auth_type: v.nullable(v.picklist(mcpAuthTypes)),
+      workspace_name: nullableText,
+      workspace_slug: nullableText,
+    }),
+  ),
+  total: v.number(),
+});
+
+/** The integration of a server, without settings where it is the organisation's and the reader a workspace. */
+const IntegrationDetails = v.nullable(
+  v.object({
+    id: v.string(),
+    slug: v.string(),
+    name: v.string(),
+    status: v.picklist(mcpStatuses),
+    configurations: ShownConfigurations,
+    /** Parts that may be secret are masked. */
+    url: v.string(),
+    transport: v.picklist(mcpTransports),
+    auth_type: v.picklist(mcpAuthTypes),
+  }),
+);
+export type IntegrationDetails = v.InferOutput<typeof IntegrationDetails>;
+
+/** Response of `GET /mcp-servers/{slug}`. */
+export const ShownMcpServer = v.object({
+  ...McpServerRecord.entries,
+  mcp_integration_details: IntegrationDetails,
+});
+
+/** Response of `GET /mcp-servers/{slug}/user-access`. */
+export const UserAccessList = v.object({
+  data: v.array(
+    v.object({
+      user_id: v.string(),
+      first_name: nullableText,
+      last_name: nullableText,
+      email: v.string(),
+      enabled: v.boolean(),
+      /** Whether the user has an entry, which overrides the default. */
+      has_override: v.boolean(),
+      connection_status: v.picklist(["connected", "not_connected"]),
+    }),
+  ),
+  default_user_access: v.picklist(userAccesses),
+  total: v.number(),
+  has_more: v.boolean(),
+});
+
+/** Response of `GET /mcp-servers/{slug}/user-access/check`. */
+export const UserAccessCheck = v.object({ has_access: v.boolean() });
+
+/** Response of `GET /mcp-servers/{slug}/client-info`: the gateway's client, its secret masked; null without one. */
+export const ClientInfo = v.object({ client_id: v.string(), client_secret: nullableText });

@@ -42,7 +42,7 @@ export interface Outcome<Answer = unknown> {
 type EndpointDefinition = Omit<AdminEndpoint, "kind" | "handleAdmin" | "body" | "audit" | "response">;
 
 /** A schema of responses. Such schemas must not transform: what a handler returns is what is sent. */
-type AnswerSchema = v.GenericSchema;
+export type AnswerSchema = v.GenericSchema;
 
 type Shown<Value> = Value extends readonly (infer Item)[]
   ? readonly Shown<Item>[]

@@ -1,6 +1,6 @@
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { jsonReply } from "../../lib/reply.ts";
-import { type AdminCall, toCall } from "./endpoint.ts";
+import { type AdminCall, type AnswerOf, type AnswerSchema, toCall } from "./endpoint.ts";
 
 export type Audited = NonNullable<AdminEndpoint["audit"]>;
 
@@ -8,10 +8,11 @@ export type Audited = NonNullable<AdminEndpoint["audit"]>;
  * Declares an endpoint that calls an upstream. Its handler writes the audit row after the call: the work of other writes does
  * not wait for it.
  */
-export function defineUpstreamCall(
-  definition: Pick<AdminEndpoint, "access" | "path" | "query" | "response" | "summary" | "tag"> & {
+export function defineUpstreamCall<Answer extends AnswerSchema = AnswerSchema>(
+  definition: Pick<AdminEndpoint, "access" | "path" | "query" | "summary" | "tag"> & {
     audit: Audited;
-    handle(call: AdminCall<undefined>): Promise<unknown>;
+    response?: Answer;
+    handle(call: AdminCall<undefined>): Promise<AnswerOf<Answer>>;
   },
 ): AdminEndpoint {
   const { handle, ...row } = definition;

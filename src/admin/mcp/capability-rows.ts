@@ -1,6 +1,6 @@
 import type { McpCapabilityRow } from "../../db/tables/mcp.ts";
 import { isObject } from "../../lib/json.ts";
-import { capabilityTypes } from "../../schemas/mcp.ts";
+import { type Capability, capabilityTypes } from "../../schemas/mcp.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { readChoice, readPage, toIso } from "../core/request.ts";
 
@@ -35,26 +35,11 @@ function approvalOf({ definitionHash, approvedHash }: McpCapabilityRow): "approv
   return approvedHash === definitionHash ? "approved" : "changed";
 }
 
-/** Members of a definition under the names of the API. */
-const shownMembers = {
-  title: "title",
-  description: "description",
-  icons: "icons",
-  input_schema: "inputSchema",
-  output_schema: "outputSchema",
-  execution: "execution",
-  annotations: "annotations",
-  arguments: "arguments",
-  mime_type: "mimeType",
-  size: "size",
-} as const;
-
 /** A capability as operators see it. */
-function toCapability(row: McpCapabilityRow, enabled: boolean) {
+function toCapability(row: McpCapabilityRow, enabled: boolean): Capability {
   const found = { count: 0 };
   const cleaned = withoutHidden(row.definition ?? {}, found);
   const definition: Record<string, unknown> = isObject(cleaned) ? cleaned : {};
-  const members = Object.entries(shownMembers).map(([name, member]) => [name, definition[member] ?? null]);
   return {
     id: row.id,
     name: shownName(row),
@@ -62,7 +47,16 @@ function toCapability(row: McpCapabilityRow, enabled: boolean) {
     enabled,
     uri: row.type === "resource" ? row.name : null,
     uri_template: row.type === "resource_template" ? row.name : null,
-    ...Object.fromEntries(members),
+    title: definition.title ?? null,
+    description: definition.description ?? null,
+    icons: definition.icons ?? null,
+    input_schema: definition.inputSchema ?? null,
+    output_schema: definition.outputSchema ?? null,
+    execution: definition.execution ?? null,
+    annotations: definition.annotations ?? null,
+    arguments: definition.arguments ?? null,
+    mime_type: definition.mimeType ?? null,
+    size: definition.size ?? null,
     approval: approvalOf(row),
     hidden_characters: found.count,
     created_at: toIso(row.createdAt),
@@ -92,35 +86,39 @@ export function findShown(
   return exact.length > 0 ? exact : ofType.filter((row) => shownName(row) === name);
 }
 
-const counters = { tool: "tools", prompt: "prompts", resource: "resources", resource_template: "resource_templates" };
-
 /** What a list of capabilities is made from. */
-interface ListedCapabilities {
+interface ListedCapabilities<More> {
   readonly rows: readonly McpCapabilityRow[];
   /** Whether one is switched on where the list is from. */
   isEnabled(row: McpCapabilityRow): boolean;
   /** Further fields of each. */
-  more?(row: McpCapabilityRow): object;
+  more(row: McpCapabilityRow): More;
 }
 
 /** A page of capabilities, with the counts of all of them. */
-export function listCapabilities({ query }: AdminCall<undefined>, { rows, isEnabled, more }: ListedCapabilities) {
+export function listCapabilities<More extends object>(
+  { query }: AdminCall<undefined>,
+  { rows, isEnabled, more }: ListedCapabilities<More>,
+) {
   const type = readChoice(query, "type", capabilityTypes);
   const page = readPage(query, { size: 100, max: 500, page: { name: "page", first: 1 } });
   const listed = rows.filter(isShown);
-  const counts = Object.fromEntries(
-    Object.entries(counters).map(([kind, name]) => {
-      const ofKind = listed.filter((row) => row.type === kind);
-      return [name, { total: ofKind.length, enabled: ofKind.filter((row) => isEnabled(row)).length }];
-    }),
-  );
+  const count = (kind: McpCapabilityRow["type"]) => {
+    const ofKind = listed.filter((row) => row.type === kind);
+    return { total: ofKind.length, enabled: ofKind.filter((row) => isEnabled(row)).length };
+  };
   const wanted = listed
     .filter((row) => type === undefined || row.type === type)
     .toSorted((a, b) => compare(a.type, b.type) || compare(a.name, b.name));
   const shown = wanted.slice(page.offset, page.offset + page.limit);
   return {
-    data: shown.map((row) => ({ ...toCapability(row, isEnabled(row)), ...more?.(row) })),
-    counts,
+    data: shown.map((row) => ({ ...toCapability(row, isEnabled(row)), ...more(row) })),
+    counts: {
+      tools: count("tool"),
+      prompts: count("prompt"),
+      resources: count("resource"),
+      resource_templates: count("resource_template"),
+    },
     total: wanted.length,
     has_more: page.offset + shown.length < wanted.length,
   };

@@ -2,14 +2,14 @@ import * as v from "valibot";
 import type { JsonValue } from "../../db/tables/columns.ts";
 import type { McpServerRow } from "../../db/tables/mcp.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
-import { type Aggregate, StoredAggregate } from "../../schemas/mcp.ts";
+import { type Aggregate, type ShownAggregate, StoredAggregate } from "../../schemas/mcp.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import { refuseField, requireReferenced } from "../core/request.ts";
 import { organisationOf } from "./mcp-integration-records.ts";
 
 /** What a server joins, as responses show it; null for servers of an integration. */
-export function showAggregate({ aggregate }: McpServerRow) {
+export function showAggregate({ aggregate }: McpServerRow): ShownAggregate | null {
   const read = v.safeParse(StoredAggregate, aggregate);
   if (!read.success) return null;
   const members = read.output.members.map(({ server_id, prefix, include = null, exclude = null }) => ({
@@ -27,7 +27,7 @@ async function namesOf(
   server: McpServerRow,
   { include, exclude }: Aggregate["members"][number],
 ): Promise<string[]> {
-  const where = { integrationId: server.integrationId ?? "", type: ["tool", "prompt"], isListed: true };
+  const where = { integrationId: server.integrationId ?? "", type: ["tool", "prompt"] as const, isListed: true };
   const rows = await stores.mcpCapabilities.all(organisationOf(server), { where });
   const isMeant = (name: string) => (include?.includes(name) ?? true) && !exclude?.includes(name);
   return rows.filter(({ name }) => isMeant(name)).map(({ type, name }) => `${type} ${name}`);

@@ -1,7 +1,14 @@
 import type { McpCapabilityRow, McpServerRow } from "../../db/tables/mcp.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { ApproveCapabilities, UpdateCapabilities } from "../../schemas/mcp.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import {
+  ApproveCapabilities,
+  ApprovedCapabilities,
+  CapabilityList,
+  McpSuccess,
+  ServerCapabilityList,
+  UpdateCapabilities,
+} from "../../schemas/mcp.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import { refuseField, requireReferenced } from "../core/request.ts";
 import { asOwn } from "../integrations/integration-records.ts";
@@ -12,11 +19,11 @@ import { findMcpServer, ofServer } from "./mcp-server-records.ts";
 /** Most capabilities of an integration, those that were only switched among them. */
 const maxCapabilities = 5_000;
 
-async function listOfIntegration(call: AdminCall<undefined>) {
+async function listOfIntegration(call: AdminCall<undefined>): Promise<AnswerOf<typeof CapabilityList>> {
   const integration = await findMcpIntegration(call, "read");
   const where = { integrationId: integration.id };
   const rows = await call.stores.mcpCapabilities.all(organisationOf(integration), { where });
-  return listCapabilities(call, { rows, isEnabled: ({ enabled }) => enabled });
+  return listCapabilities(call, { rows, isEnabled: ({ enabled }) => enabled, more: () => ({}) });
 }
 
 /** A capability as its row names it. */
@@ -48,7 +55,7 @@ function readSwitches(
   return new Map(meant.map((one) => [capabilityKey(one), one]));
 }
 
-async function updateOfIntegration(call: AdminCall<UpdateCapabilities>) {
+async function updateOfIntegration(call: AdminCall<UpdateCapabilities>): Promise<Outcome<AnswerOf<typeof McpSuccess>>> {
   const { body, stores, now } = call;
   const integration = await findMcpIntegration(call, "update");
   const tenant = organisationOf(integration);
@@ -73,7 +80,7 @@ async function updateOfIntegration(call: AdminCall<UpdateCapabilities>) {
 }
 
 /** Approves definitions as they were last seen. */
-async function approve(call: AdminCall<ApproveCapabilities>) {
+async function approve(call: AdminCall<ApproveCapabilities>): Promise<Outcome<AnswerOf<typeof ApprovedCapabilities>>> {
   const { body, stores, now } = call;
   const integration = await findMcpIntegration(call, "update");
   const tenant = organisationOf(integration);
@@ -97,7 +104,7 @@ async function capabilitiesOf({ stores }: AdminCall<unknown>, server: McpServerR
   return stores.mcpCapabilities.all(organisationOf(server), { where: { integrationId: server.integrationId } });
 }
 
-async function listOfServer(call: AdminCall<undefined>) {
+async function listOfServer(call: AdminCall<undefined>): Promise<AnswerOf<typeof ServerCapabilityList>> {
   const server = await findMcpServer(call);
   const switches = await call.stores.mcpServerCapabilities.all(ofServer(server), { where: { serverId: server.id } });
   const enabledAt = new Map(switches.map((one) => [capabilityKey(one), one.enabled]));
@@ -108,7 +115,7 @@ async function listOfServer(call: AdminCall<undefined>) {
   });
 }
 
-async function updateOfServer(call: AdminCall<UpdateCapabilities>) {
+async function updateOfServer(call: AdminCall<UpdateCapabilities>): Promise<Outcome<AnswerOf<typeof McpSuccess>>> {
   const { body, stores, now } = call;
   const server = await findMcpServer(call);
   const tenant = ofServer(server);
@@ -150,6 +157,7 @@ export const mcpCapabilityEndpoints: readonly AdminEndpoint[] = [
     summary: "List the tools, prompts and resources of an MCP integration",
     access: ofIntegrations("read"),
     query,
+    response: CapabilityList,
     handle: listOfIntegration,
   }),
   defineWrite({
@@ -159,6 +167,7 @@ export const mcpCapabilityEndpoints: readonly AdminEndpoint[] = [
     access: ofIntegrations("update"),
     audit: { resource: "mcp_integrations", action: "update" },
     body: UpdateCapabilities,
+    response: McpSuccess,
     handle: updateOfIntegration,
   }),
   defineWrite({
@@ -170,6 +179,7 @@ export const mcpCapabilityEndpoints: readonly AdminEndpoint[] = [
     audit: { resource: "mcp_integrations", action: "approve" },
     body: ApproveCapabilities,
     bodyOptional: true,
+    response: ApprovedCapabilities,
     handle: approve,
   }),
   defineRead({
@@ -178,6 +188,7 @@ export const mcpCapabilityEndpoints: readonly AdminEndpoint[] = [
     summary: "List the tools, prompts and resources of an MCP server",
     access: ofServers("read"),
     query,
+    response: ServerCapabilityList,
     handle: listOfServer,
   }),
   defineWrite({
@@ -187,6 +198,7 @@ export const mcpCapabilityEndpoints: readonly AdminEndpoint[] = [
     access: ofServers("update"),
     audit: { resource: "mcp_servers", action: "update" },
     body: UpdateCapabilities,
+    response: McpSuccess,
     handle: updateOfServer,
   }),
 ];

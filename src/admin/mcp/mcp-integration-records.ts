@@ -1,7 +1,6 @@
 import { findUnknownTemplate, templateNames } from "../../control/mcp/header-templates.ts";
 import { mcpAddressField, mcpSecretKind } from "../../control/mcp/mcp-library.ts";
 import type { Statement } from "../../db/client.ts";
-import type { JsonValue } from "../../db/tables/columns.ts";
 import type { McpIntegrationRow } from "../../db/tables/mcp.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import { requireScopes } from "../../endpoint/role.ts";
@@ -12,7 +11,6 @@ import type { CreateMcpIntegration, UpdateMcpIntegration } from "../../schemas/m
 import { mcpIntegrationForm } from "../../schemas/mcp-integration-members.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { isSecretName } from "../core/hide-secrets.ts";
-import { toJson } from "../core/json-column.ts";
 import { readTenant, refuseField, requireFound } from "../core/request.ts";
 import {
   type Level,
@@ -180,14 +178,14 @@ export async function createMcpIntegrationRows(
     name: body.name,
     description: body.description ?? null,
     ownerId: actor,
-    status: "active",
+    status: "active" as const,
     url: address.url,
     transport: body.transport,
     authType: body.auth_type,
     openapi: body.openapi ?? null,
     configurations: credentials.configurations,
     masked: credentials.masked,
-    secretMappings: toJson(mappings),
+    secretMappings: mappings,
     createdAt: now,
   };
   const place = { ...tenantOf(tenant), recordId: id, kind: mcpSecretKind };
@@ -232,7 +230,6 @@ export async function updateMcpIntegrationRows(
   const moved = isMoved ? [{ ...credentials, moved: [{ param: "url", fields: "" }] }] : [];
   const mapped = mappings === undefined ? mappedFields(row.secretMappings) : undefined;
   requireSecretsWithAddress([...moved, credentials], mapped);
-  const optional = (value: unknown): JsonValue | undefined => (value === undefined ? undefined : toJson(value));
   const changes = {
     name: body.name,
     description: body.description,
@@ -240,7 +237,7 @@ export async function updateMcpIntegrationRows(
     transport: body.transport,
     authType: body.auth_type,
     openapi: openapi === row.openapi ? undefined : openapi,
-    secretMappings: optional(mappings),
+    secretMappings: mappings,
     configurations: credentials.configurations,
     masked: credentials.masked,
     lastUpdatedAt: now,

@@ -2,8 +2,9 @@ import type { McpIntegrationRow } from "../../db/tables/mcp.ts";
 import type { WorkspaceRow } from "../../db/tables/tenants.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { isObject } from "../../lib/json.ts";
-import { UpdateMcpWorkspaces } from "../../schemas/mcp.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { McpWorkspaceList, UpdateMcpWorkspaces } from "../../schemas/mcp.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite } from "../core/endpoint.ts";
 import { forbid, readText, refuseField } from "../core/request.ts";
 import { findMcpIntegration, mcpScopeOf, organisationOf } from "./mcp-integration-records.ts";
 
@@ -12,7 +13,7 @@ function showGlobalAccess({ globalWorkspaceAccess: stored }: McpIntegrationRow) 
   return isObject(stored) ? { enabled: stored.enabled === true } : null;
 }
 
-async function listWorkspaces(call: AdminCall<undefined>) {
+async function listWorkspaces(call: AdminCall<undefined>): Promise<AnswerOf<typeof McpWorkspaceList>> {
   const { stores } = call;
   const integration = await findMcpIntegration(call, "read");
   const tenant = organisationOf(integration);
@@ -91,6 +92,7 @@ export const mcpIntegrationWorkspaceEndpoints: readonly AdminEndpoint[] = [
     method: "GET",
     summary: "List the workspaces that may use an MCP integration",
     access: access("read"),
+    response: McpWorkspaceList,
     handle: listWorkspaces,
   }),
   defineWrite({
@@ -100,6 +102,7 @@ export const mcpIntegrationWorkspaceEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: { resource: "mcp_integrations", action: "update" },
     body: UpdateMcpWorkspaces,
+    response: NoContent,
     handle: updateWorkspaces,
   }),
 ];

@@ -4,8 +4,16 @@ import { requireScopes } from "../../endpoint/role.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { ConflictError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
-import { CreateMcpIntegration, UpdateMcpIntegration } from "../../schemas/mcp.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import {
+  CreatedMcpRecord,
+  CreateMcpIntegration,
+  type McpIntegration,
+  McpIntegrationList,
+  ShownMcpIntegration,
+  UpdateMcpIntegration,
+} from "../../schemas/mcp.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { createSlug, forbid, readChoice, readPage, readSearch, readTenant, toIso } from "../core/request.ts";
 import { type Level, levelOf, namedWorkspace } from "../integrations/integration-records.ts";
 import { showConfigurations } from "../integrations/integration-secrets.ts";
@@ -20,7 +28,7 @@ import {
 } from "./mcp-integration-records.ts";
 import { syncFirst } from "./mcp-sync.ts";
 
-function toRecord(row: McpIntegrationRow) {
+function toRecord(row: McpIntegrationRow): McpIntegration {
   const { enabled } = isObject(row.globalWorkspaceAccess) ? row.globalWorkspaceAccess : {};
   return {
     id: row.id,
@@ -80,7 +88,7 @@ async function countWorkspaces(
   return ({ id, workspaceId }) => (workspaceId === null ? (counts.get(id) ?? 0) : 1);
 }
 
-async function listMcpIntegrations(call: AdminCall<undefined>) {
+async function listMcpIntegrations(call: AdminCall<undefined>): Promise<AnswerOf<typeof McpIntegrationList>> {
   const tenant = await readTenant(call);
   const filter = await whereLevels(call, tenant, readLevels(call));
   const page = readPage(call.query, { size: 100 });
@@ -101,12 +109,14 @@ async function listMcpIntegrations(call: AdminCall<undefined>) {
   return { data, total, has_more: page.offset + rows.length < total };
 }
 
-async function readMcpIntegration(call: AdminCall<undefined>) {
+async function readMcpIntegration(call: AdminCall<undefined>): Promise<AnswerOf<typeof ShownMcpIntegration>> {
   const row = await findMcpIntegration(call, "read");
   return { ...toRecord(row), configurations: showConfigurations(row) };
 }
 
-async function createMcpIntegration(call: AdminCall<CreateMcpIntegration>) {
+async function createMcpIntegration(
+  call: AdminCall<CreateMcpIntegration>,
+): Promise<Outcome<AnswerOf<typeof CreatedMcpRecord>>> {
   const { body, context } = call;
   const tenant = await readTenant(call, namedWorkspace(call));
   await requireScopes(context, [mcpScopeOf(levelOf(tenant), "create")]);
@@ -156,6 +166,7 @@ export const mcpIntegrationEndpoints: readonly AdminEndpoint[] = [
       { name: "current_page", description: "Counted from 0" },
       { name: "page_size", description: "1 to 1000; default 100" },
     ],
+    response: McpIntegrationList,
     handle: listMcpIntegrations,
   }),
   defineWrite({
@@ -166,6 +177,7 @@ export const mcpIntegrationEndpoints: readonly AdminEndpoint[] = [
     access: access("create"),
     audit: audit("create"),
     body: CreateMcpIntegration,
+    response: CreatedMcpRecord,
     handle: createMcpIntegration,
   }),
   defineRead({
@@ -174,6 +186,7 @@ export const mcpIntegrationEndpoints: readonly AdminEndpoint[] = [
     path: one,
     summary: "Show an MCP integration",
     access: access("read"),
+    response: ShownMcpIntegration,
     handle: readMcpIntegration,
   }),
   defineWrite({
@@ -184,6 +197,7 @@ export const mcpIntegrationEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("update"),
     body: UpdateMcpIntegration,
+    response: NoContent,
     handle: updateMcpIntegration,
   }),
   defineWrite({
@@ -193,6 +207,7 @@ export const mcpIntegrationEndpoints: readonly AdminEndpoint[] = [
     summary: "Delete an MCP integration",
     access: access("delete"),
     audit: audit("delete"),
+    response: NoContent,
     handle: deleteMcpIntegration,
   }),
 ];

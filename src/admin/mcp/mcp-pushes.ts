@@ -5,8 +5,8 @@ import { requireScopes } from "../../endpoint/role.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
-import { capabilityTypes, SyncCapabilities, SyncMetadata } from "../../schemas/mcp.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { ClientInfo, capabilityTypes, McpSuccess, SyncCapabilities, SyncMetadata } from "../../schemas/mcp.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import { requireFound } from "../core/request.ts";
 import { levelOf } from "../integrations/integration-records.ts";
@@ -62,7 +62,7 @@ function describedIn({ metadata }: McpIntegrationRow) {
 }
 
 /** Stores lists as a sync would: definitions that changed wait for approval. */
-async function syncCapabilities(call: AdminCall<SyncCapabilities>) {
+async function syncCapabilities(call: AdminCall<SyncCapabilities>): Promise<Outcome<AnswerOf<typeof McpSuccess>>> {
   const row = await findChanged(call);
   const lists = capabilityTypes.flatMap((kind) => {
     const given = call.body.capabilities.filter(({ type }) => type === kind);
@@ -73,7 +73,7 @@ async function syncCapabilities(call: AdminCall<SyncCapabilities>) {
   return { answer: { success: true }, recordId: row.id, statements };
 }
 
-async function syncMetadata(call: AdminCall<SyncMetadata>) {
+async function syncMetadata(call: AdminCall<SyncMetadata>): Promise<Outcome<AnswerOf<typeof McpSuccess>>> {
   const { body, stores } = call;
   const row = await findChanged(call);
   const { serverInfo, ...former } = describedIn(row);
@@ -99,7 +99,7 @@ async function syncMetadata(call: AdminCall<SyncMetadata>) {
 }
 
 /** The gateway's client at the authorization server of a server: the one that settings name, else the last registration. */
-async function readClientInfo(call: AdminCall<undefined>) {
+async function readClientInfo(call: AdminCall<undefined>): Promise<AnswerOf<typeof ClientInfo>> {
   const row = await findMcpServer(call);
   const server = requireFound(await call.context.services.mcpServers.find(ofServer(row), row.slug), "MCP server");
   const { clientId, clientSecret } = await readUpstreamSettings(server);
@@ -126,6 +126,7 @@ export const mcpPushEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("sync"),
     body: SyncCapabilities,
+    response: McpSuccess,
     handle: syncCapabilities,
   }),
   defineWrite({
@@ -136,6 +137,7 @@ export const mcpPushEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("sync"),
     body: SyncMetadata,
+    response: McpSuccess,
     handle: syncMetadata,
   }),
   defineRead({
@@ -144,6 +146,7 @@ export const mcpPushEndpoints: readonly AdminEndpoint[] = [
     path: `${path}/client-info`,
     summary: "Show the gateway's client at the authorization server of an MCP server, its secret masked",
     access: access("read"),
+    response: ClientInfo,
     handle: readClientInfo,
   }),
 ];

@@ -4,8 +4,18 @@ import type { McpIntegrationRow, McpServerRow } from "../../db/tables/mcp.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { isObject } from "../../lib/json.ts";
-import { CreateMcpServer, McpServerSettings, UpdateMcpServer } from "../../schemas/mcp.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import {
+  CreatedMcpRecord,
+  CreateMcpServer,
+  type IntegrationDetails,
+  McpServerList,
+  type McpServerRecord,
+  McpServerSettings,
+  ShownMcpServer,
+  UpdateMcpServer,
+} from "../../schemas/mcp.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import {
   createSlug,
@@ -30,7 +40,7 @@ function addressOf({ slug }: McpServerRow, { context: { services, url } }: Admin
   return `${services.mcp.settings.baseUrl ?? url.origin}/m/${slug}/mcp`;
 }
 
-function toRecord(row: McpServerRow, call: AdminCall<unknown>) {
+function toRecord(row: McpServerRow, call: AdminCall<unknown>): McpServerRecord {
   return {
     id: row.id,
     slug: row.slug,
@@ -49,7 +59,7 @@ function toRecord(row: McpServerRow, call: AdminCall<unknown>) {
 }
 
 /** The integration of a server as its workspace may see it: settings of the organisation's are its own. */
-function showIntegration({ tenant }: AdminCall<unknown>, row: McpIntegrationRow | undefined) {
+function showIntegration({ tenant }: AdminCall<unknown>, row: McpIntegrationRow | undefined): IntegrationDetails {
   if (!row) return null;
   const isOwn = tenant.workspaceId === null || row.workspaceId !== null;
   return {
@@ -71,7 +81,7 @@ function readIds(query: URLSearchParams): string[] | undefined {
   return text.split(",").filter((id) => isRecordId(id.trim()));
 }
 
-async function listMcpServers(call: AdminCall<undefined>) {
+async function listMcpServers(call: AdminCall<undefined>): Promise<AnswerOf<typeof McpServerList>> {
   const { stores, query } = call;
   const tenant = await readTenant(call);
   const ids = readIds(query);
@@ -104,7 +114,7 @@ async function listMcpServers(call: AdminCall<undefined>) {
   return { data, total };
 }
 
-async function readMcpServer(call: AdminCall<undefined>) {
+async function readMcpServer(call: AdminCall<undefined>): Promise<AnswerOf<typeof ShownMcpServer>> {
   const found = await findMcpServer(call);
   const integration = await findIntegrationOf(call, found);
   return { ...toRecord(found, call), mcp_integration_details: showIntegration(call, integration) };
@@ -138,7 +148,7 @@ async function readParts(call: AdminCall<CreateMcpServer>, tenant: Tenant) {
   return { integrationId: (await requireIntegration(call, tenant, name)).id };
 }
 
-async function createMcpServer(call: AdminCall<CreateMcpServer>) {
+async function createMcpServer(call: AdminCall<CreateMcpServer>): Promise<Outcome<AnswerOf<typeof CreatedMcpRecord>>> {
   const { body, stores, now, actor } = call;
   const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
   const parts = await readParts(call, tenant);
@@ -151,7 +161,7 @@ async function createMcpServer(call: AdminCall<CreateMcpServer>) {
     name: body.name,
     description: body.description ?? null,
     ownerId: actor,
-    status: "active",
+    status: "active" as const,
     ...parts,
     settings: applySettings({}, body.settings),
     createdAt: now,
@@ -206,6 +216,7 @@ export const mcpServerEndpoints: readonly AdminEndpoint[] = [
       { name: "current_page", description: "Counted from 0" },
       { name: "page_size", description: "1 to 100; default 100" },
     ],
+    response: McpServerList,
     handle: listMcpServers,
   }),
   defineWrite({
@@ -216,6 +227,7 @@ export const mcpServerEndpoints: readonly AdminEndpoint[] = [
     access: access("create"),
     audit: audit("create"),
     body: CreateMcpServer,
+    response: CreatedMcpRecord,
     handle: createMcpServer,
   }),
   defineRead({
@@ -224,6 +236,7 @@ export const mcpServerEndpoints: readonly AdminEndpoint[] = [
     path: one,
     summary: "Show an MCP server",
     access: access("read"),
+    response: ShownMcpServer,
     handle: readMcpServer,
   }),
   defineWrite({
@@ -234,6 +247,7 @@ export const mcpServerEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("update"),
     body: UpdateMcpServer,
+    response: NoContent,
     handle: updateMcpServer,
   }),
   defineWrite({
@@ -243,6 +257,7 @@ export const mcpServerEndpoints: readonly AdminEndpoint[] = [
     summary: "Delete an MCP server",
     access: access("delete"),
     audit: audit("delete"),
+    response: NoContent,
     handle: deleteMcpServer,
   }),
 ];

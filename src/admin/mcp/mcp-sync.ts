@@ -5,9 +5,10 @@ import type { UpstreamTest } from "../../control/mcp/read-upstream.ts";
 import type { McpIntegrationRow } from "../../db/tables/mcp.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { InvalidRequestError } from "../../errors.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
+import { McpMetadata, McpSyncResult, McpTestResult } from "../../schemas/mcp.ts";
 import { commitAudited } from "../core/audit-values.ts";
-import { type AdminCall, defineRead } from "../core/endpoint.ts";
+import { type AdminCall, type AnswerOf, defineRead } from "../core/endpoint.ts";
 import { requireFound, toIso } from "../core/request.ts";
 import { type Audited, defineUpstreamCall } from "../core/upstream-call.ts";
 import { findMcpIntegration, mcpScopeOf, organisationOf, showAddress } from "./mcp-integration-records.ts";
@@ -20,7 +21,7 @@ const firstSyncMs = 10_000;
 const testMs = 15_000;
 
 /** What a server said of itself, as responses show it. */
-function showMetadata(row: McpIntegrationRow) {
+function showMetadata(row: McpIntegrationRow): McpMetadata {
   const stored = isObject(row.metadata) ? row.metadata : {};
   const info = isObject(stored.serverInfo) ? stored.serverInfo : {};
   return {
@@ -30,9 +31,9 @@ function showMetadata(row: McpIntegrationRow) {
     description: info.description ?? null,
     website_url: info.websiteUrl ?? null,
     icons: info.icons ?? null,
-    protocol_version: stored.protocolVersion ?? null,
-    capability_flags: stored.capabilities ?? null,
-    instructions: stored.instructions ?? null,
+    protocol_version: stringOf(stored.protocolVersion) ?? null,
+    capability_flags: isObject(stored.capabilities) ? stored.capabilities : null,
+    instructions: stringOf(stored.instructions) ?? null,
     sync_status: row.syncStatus,
     last_synced_at: toIso(row.lastSyncedAt),
     sync_error: row.syncError,
@@ -98,7 +99,7 @@ export async function syncFirst(id: string, context: CallerContext): Promise<voi
   if (row) await syncIntegration(row, context, { totalMs: firstSyncMs, action: "sync" }).catch(() => {});
 }
 
-async function sync(call: AdminCall<undefined>) {
+async function sync(call: AdminCall<undefined>): Promise<AnswerOf<typeof McpSyncResult>> {
   const row = await findMcpIntegration(call, "update");
   const error = await syncIntegration(row, call.context, { totalMs: syncMs, action: "sync" });
   const { stores } = call;
@@ -111,7 +112,7 @@ async function sync(call: AdminCall<undefined>) {
 }
 
 /** The result of a test: it fails in the answer, not by its status. */
-function showTest(row: McpIntegrationRow, result: UpstreamTest, startedAt: number, endedAt: number) {
+function showTest(row: McpIntegrationRow, result: UpstreamTest, startedAt: number, endedAt: number): McpTestResult {
   return {
     success: result.error === null,
     status_code: result.status,
@@ -163,6 +164,7 @@ export const mcpSyncEndpoints: readonly AdminEndpoint[] = [
     path: `${integrations}/metadata`,
     summary: "Show what the server of an MCP integration says of itself",
     access: ofIntegrations("read"),
+    response: McpMetadata,
     handle: async (call) => showMetadata(await findMcpIntegration(call, "read")),
   }),
   defineUpstreamCall({
@@ -171,6 +173,7 @@ export const mcpSyncEndpoints: readonly AdminEndpoint[] = [
     summary: "Read the tools, prompts and resources of an MCP integration again",
     access: ofIntegrations("update"),
     audit: { resource: "mcp_integrations", action: "sync" },
+    response: McpSyncResult,
     handle: sync,
   }),
   defineUpstreamCall({
@@ -179,6 +182,7 @@ export const mcpSyncEndpoints: readonly AdminEndpoint[] = [
     summary: "Test whether the server of an MCP integration answers",
     access: ofIntegrations("read"),
     audit: ofTest("mcp_integrations"),
+    response: McpTestResult,
     handle: testOfIntegration,
   }),
   defineRead({
@@ -186,6 +190,7 @@ export const mcpSyncEndpoints: readonly AdminEndpoint[] = [
     method: "GET",
     path: `${servers}/metadata`,
     summary: "Show what the server behind an MCP server says of itself",
+    response: McpMetadata,
     handle: async (call) => showMetadata(await integrationOfServer(call)),
   }),
   defineUpstreamCall({
@@ -193,6 +198,7 @@ export const mcpSyncEndpoints: readonly AdminEndpoint[] = [
     path: `${servers}/test`,
     summary: "Test whether an MCP server answers",
     audit: ofTest("mcp_servers"),
+    response: McpTestResult,
     handle: testOfServer,
   }),
 ];

@@ -1,8 +1,8 @@
 import type { McpServerRow } from "../../db/tables/mcp.ts";
 import type { UserRow } from "../../db/tables/tenants.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { UpdateUserAccess } from "../../schemas/mcp.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { McpSuccess, UpdateUserAccess, UserAccessCheck, UserAccessList } from "../../schemas/mcp.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { forbid, readPage, readSearch, readText, requireReferenced } from "../core/request.ts";
 import { organisationOf } from "./mcp-integration-records.ts";
 import { findMcpServer, ofServer } from "./mcp-server-records.ts";
@@ -25,7 +25,7 @@ async function entriesOf({ stores }: AdminCall<unknown>, server: McpServerRow): 
   return new Map(rows.map(({ userId, enabled }) => [userId, enabled]));
 }
 
-async function listUserAccess(call: AdminCall<undefined>) {
+async function listUserAccess(call: AdminCall<undefined>): Promise<AnswerOf<typeof UserAccessList>> {
   const server = await findMcpServer(call);
   const page = readPage(call.query, { size: 100, max: 500, page: { name: "page", first: 1 } });
   const text = readSearch(call.query)?.toLowerCase() ?? "";
@@ -47,13 +47,13 @@ async function listUserAccess(call: AdminCall<undefined>) {
     email,
     enabled: entries.get(id) ?? server.defaultUserAccess === "allow",
     has_override: entries.has(id),
-    connection_status: connected.has(id) ? "connected" : "not_connected",
+    connection_status: connected.has(id) ? ("connected" as const) : ("not_connected" as const),
   }));
   const has_more = page.offset + shown.length < found.length;
   return { data, default_user_access: server.defaultUserAccess, total: found.length, has_more };
 }
 
-async function updateUserAccess(call: AdminCall<UpdateUserAccess>) {
+async function updateUserAccess(call: AdminCall<UpdateUserAccess>): Promise<Outcome<AnswerOf<typeof McpSuccess>>> {
   const { body, stores, now } = call;
   const server = await findMcpServer(call);
   const tenant = ofServer(server);
@@ -75,7 +75,7 @@ async function updateUserAccess(call: AdminCall<UpdateUserAccess>) {
 }
 
 /** Whether a user may use a server: the one of the key, or one that a key of a service names. */
-async function checkUserAccess(call: AdminCall<undefined>) {
+async function checkUserAccess(call: AdminCall<undefined>): Promise<AnswerOf<typeof UserAccessCheck>> {
   const server = await findMcpServer(call);
   const own = call.context.principal.userId;
   const named = readText(call.query, "user_id");
@@ -102,6 +102,7 @@ export const mcpUserAccessEndpoints: readonly AdminEndpoint[] = [
       { name: "page", description: "Counted from 1" },
       { name: "page_size", description: "1 to 500; default 100" },
     ],
+    response: UserAccessList,
     handle: listUserAccess,
   }),
   defineWrite({
@@ -111,6 +112,7 @@ export const mcpUserAccessEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: { resource: "mcp_servers", action: "update" },
     body: UpdateUserAccess,
+    response: McpSuccess,
     handle: updateUserAccess,
   }),
   defineRead({
@@ -120,6 +122,7 @@ export const mcpUserAccessEndpoints: readonly AdminEndpoint[] = [
     summary: "Check whether a user may use an MCP server",
     access: access("read"),
     query: [{ name: "user_id", description: "The user, for keys of services; default: the user of the key" }],
+    response: UserAccessCheck,
     handle: checkUserAccess,
   }),
 ];

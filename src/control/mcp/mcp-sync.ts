@@ -192,7 +192,8 @@ class UpstreamSync implements McpSync {
     const own = { id: row.id, workspaceId: row.workspaceId };
     if ("failure" in reading) {
       const isWaiting = ofCallers.has(row.authType) && row.lastSyncedAt === null;
-      const changes = { syncStatus: isWaiting ? "pending" : "failed", syncError: reading.failure };
+      const syncStatus: McpIntegrationRow["syncStatus"] = isWaiting ? "pending" : "failed";
+      const changes = { syncStatus, syncError: reading.failure };
       return { statements: [stores.mcpIntegrations.update(tenant, own, changes)], error: reading.failure };
     }
     const organisation = { organisationId: row.organisationId, workspaceId: null };
@@ -201,7 +202,7 @@ class UpstreamSync implements McpSync {
     const syncError = describeLeftOut(merged.leftOut, reading.leftOut ?? []);
     const changes = {
       metadata: toMetadata(reading.contents),
-      syncStatus: "success",
+      syncStatus: "success" as const,
       syncError,
       lastSyncedAt: now,
     };

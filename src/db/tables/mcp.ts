@@ -1,5 +1,14 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import type { SecretMappings } from "../../schemas/control.ts";
+import {
+  capabilityTypes,
+  mcpAuthTypes,
+  mcpStatuses,
+  mcpTransports,
+  syncStatuses,
+  userAccesses,
+} from "../../schemas/mcp.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 import { guardrails } from "./guardrails.ts";
 import { workspaces } from "./tenants.ts";
@@ -17,27 +26,24 @@ export const mcpIntegrations = sqliteTable(
     description: text("description"),
     /** User or key that created it. */
     ownerId: text("owner_id").notNull(),
-    /** `active` or `archived`. */
-    status: text("status").notNull(),
+    status: text("status", { enum: mcpStatuses }).notNull(),
     /** Address of the upstream server. */
     url: text("url").notNull(),
     /** `http`, `sse`, or `openapi` for a server made from an OpenAPI document. */
-    transport: text("transport").notNull(),
-    /** `none`, `headers`, `oauth_auto`, `oauth_client_credentials` or `external`. */
-    authType: text("auth_type").notNull(),
+    transport: text("transport", { enum: mcpTransports }).notNull(),
+    authType: text("auth_type", { enum: mcpAuthTypes }).notNull(),
     /** Settings that are not secret; secrets are sealed in `secrets`. */
     configurations: jsonColumn("configurations").notNull().default(sql`'{}'`),
     /** Masked forms of the sealed secrets by field name. */
     masked: jsonColumn("masked").notNull().default(sql`'{}'`),
-    secretMappings: jsonColumn("secret_mappings"),
+    secretMappings: jsonColumn<SecretMappings>("secret_mappings"),
     /** Access of workspaces created later: `{enabled}`. */
     globalWorkspaceAccess: jsonColumn("global_workspace_access"),
     /** The OpenAPI document of a server made from one, as JSON text. */
     openapi: text("openapi"),
     /** What the server said of itself when it was last synced. */
     metadata: jsonColumn("metadata"),
-    /** `pending`, `success` or `failed`. */
-    syncStatus: text("sync_status").notNull().default("pending"),
+    syncStatus: text("sync_status", { enum: syncStatuses }).notNull().default("pending"),
     syncError: text("sync_error"),
     /** Unix milliseconds of the last successful sync. */
     lastSyncedAt: integer("last_synced_at"),
@@ -82,8 +88,7 @@ export const mcpCapabilities = sqliteTable(
     integrationId: text("integration_id")
       .notNull()
       .references(() => mcpIntegrations.id, { onDelete: "cascade" }),
-    /** `tool`, `prompt`, `resource` or `resource_template`. */
-    type: text("type").notNull(),
+    type: text("type", { enum: capabilityTypes }).notNull(),
     /** The name of a tool or prompt, the URI of a resource, or the template of URIs. */
     name: text("name").notNull(),
     enabled: integer("enabled", { mode: "boolean" }).notNull().default(true),
@@ -121,16 +126,15 @@ export const mcpServers = sqliteTable(
     description: text("description"),
     /** User or key that created it. */
     ownerId: text("owner_id").notNull(),
-    /** `active` or `archived`. */
-    status: text("status").notNull(),
+    status: text("status", { enum: mcpStatuses }).notNull(),
     /** Null for a server that joins others. */
     integrationId: text("integration_id").references(() => mcpIntegrations.id),
     /** What a server that joins others is made of; null for those of an integration. */
     aggregate: jsonColumn("aggregate"),
     /** Settings that differ from the defaults. */
     settings: jsonColumn("settings").notNull().default(sql`'{}'`),
-    /** Whether users without a separate entry may use it: `allow` or `deny`. */
-    defaultUserAccess: text("default_user_access").notNull().default("allow"),
+    /** Whether users without a separate entry may use it. */
+    defaultUserAccess: text("default_user_access", { enum: userAccesses }).notNull().default("allow"),
     createdAt,
     lastUpdatedAt,
   },
@@ -151,7 +155,7 @@ export const mcpServerCapabilities = sqliteTable(
       .notNull()
       .references(() => mcpServers.id, { onDelete: "cascade" }),
     /** As those of `mcp_capabilities`. */
-    type: text("type").notNull(),
+    type: text("type", { enum: capabilityTypes }).notNull(),
     name: text("name").notNull(),
     enabled: integer("enabled", { mode: "boolean" }).notNull(),
     createdAt,
