@@ -12,7 +12,7 @@ import { type Fault, type Place, type Run, runConversation } from "./run.ts";
 /** Dialects whose clients hold conversations; each has its own file, so that whole runs share the processors. */
 const dialectCount = 4;
 /** Conversations of all pairs together in a sampled run: about 20 seconds. */
-const sampled = 1_000;
+const sampled = 400;
 /** Conversations of a pair in a whole run. What a runtime can change is tested elsewhere. */
 const whole = "Bun" in globalThis ? 2_000 : 50;
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { isObject, parseJson } from "../../src/lib/json.ts";
-import type { EmulatedProvider, EmulatedWorld, Emulator, Members, ModelTurn } from "../emulators/emulator.ts";
+import type { EmulatedProvider, EmulatedWorld, Members, ModelTurn } from "../emulators/emulator.ts";
 import { type TestGateway, workspaceKey } from "../support/gateway.ts";
 import type { Client, Heard } from "./client.ts";
 import type { Conversation } from "./generate.ts";
@@ -174,14 +174,19 @@ async function runRound(place: Place, run: Run, round: number): Promise<Fault | 
   const showsReasoning = client.showsReasoning && emulator.showsReasoning(model, request) && isAsked;
   const difference = compare(heard, world.spoken ?? turn, showsReasoning);
   if (difference) return { kind: "heard", round, detail: difference };
-  return findPrefixFault(world, asked, emulator, round);
+  return findPrefixFault(world, asked, round, step.isCut === true);
 }
 
-function findPrefixFault(world: EmulatedWorld, asked: number, emulator: Emulator, round: number): Fault | undefined {
+/**
+ * Whether the request begins as the one before it. The end of that one may change where the user interrupted the response: what
+ * stood before a response then stands before the user's next message.
+ */
+function findPrefixFault(world: EmulatedWorld, asked: number, round: number, isCut: boolean): Fault | undefined {
   const before = world.requests.slice(0, asked).at(-1);
   const now = world.requests.at(-1);
-  if (round === 0 || !before || !now || before.emulator !== emulator || now.emulator !== emulator) return undefined;
-  const change = findChange(emulator.prefixOf(before.request), emulator.prefixOf(now.request));
+  if (round === 0 || !before || !now || before.emulator !== now.emulator) return undefined;
+  const former = before.emulator.prefixOf(before.request);
+  const change = findChange(isCut ? former.slice(0, -1) : former, now.emulator.prefixOf(now.request));
   return change === undefined ? undefined : { kind: "prefix", round, detail: change };
 }
 
