@@ -4,6 +4,7 @@ import type { ExclusionRow, OrganisationRow, WorkspaceRow } from "../db/tables/t
 import { readTogether, type Tenant } from "../db/tenant-store.ts";
 import type { SavedGuardrail } from "../guardrails/read-hooks.ts";
 import { isObject, parseJson } from "../lib/json.ts";
+import type { GuardrailTarget } from "../schemas/guardrails.ts";
 import type { ContentOpener } from "./sealed-contents.ts";
 import { toRecord } from "./settings.ts";
 
@@ -53,7 +54,7 @@ export async function readUsableGuardrails(
   targets: readonly GuardrailTarget[] = ["llm"],
 ): Promise<StoredGuardrail[]> {
   const { organisationId, workspaceId } = tenant;
-  const where = { status: "active", target: targets, ...(workspaceId === null && { workspaceId: null }) };
+  const where = { status: "active" as const, target: targets, ...(workspaceId === null && { workspaceId: null }) };
   const rows = await stores.guardrails.all(tenant, { where, includeOrganisation: true });
   const versions = await stores.guardrailVersions.all(
     { organisationId, workspaceId: null },
@@ -63,9 +64,6 @@ export async function readUsableGuardrails(
   const isShared = ({ row }: StoredGuardrail) => row.workspaceId === null;
   return [...stored.filter(isShared), ...stored.filter((one) => !isShared(one))];
 }
-
-/** What a guardrail guards: requests to models, or calls of MCP tools. */
-type GuardrailTarget = "llm" | "mcp_tools";
 
 /** Guardrails of one target, by slug and by id. */
 export type GuardrailMap = ReadonlyMap<string, StoredGuardrail>;
@@ -93,7 +91,7 @@ async function readGuardrailsOf(
 ): Promise<GuardrailMap> {
   const { guardrails, guardrailVersions, secrets } = stores;
   const organisation = { organisationId, workspaceId: null };
-  const where = { status: "active", target, workspaceId };
+  const where = { status: "active" as const, target, workspaceId };
   const versionIds = guardrails.values(organisation, "versionId", where);
   const [rows, versions, sealed] = await readTogether([
     guardrails.query(organisation, { where }),

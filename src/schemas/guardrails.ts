@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { isObject } from "../lib/json.ts";
 import { Flag, Name, Reference, Text } from "./control.ts";
-import { JsonObject } from "./objects.ts";
+import { HookResult } from "./hooks.ts";
+import { IsoTime, JsonObject, listOf, plainListOf } from "./objects.ts";
 import { VerdictOutcome } from "./verdict-outcome.ts";
 
 /** One check; the check itself validates its parameters. */
@@ -29,8 +30,11 @@ function withFeedback(outcome: Outcome | undefined, value: number): Outcome {
   return { ...others, feedback: isObject(feedback) ? { value, weight: 1, metadata: "", ...feedback } : feedback };
 }
 
-const OnError = v.optional(v.picklist(["pass", "fail"], "must be pass or fail"));
-const StreamMode = v.optional(v.picklist(["window", "buffer", "inform"], "must be window, buffer or inform"));
+const errorVerdicts = ["pass", "fail"] as const;
+const streamModes = ["window", "buffer", "inform"] as const;
+const uninspectedWords = ["deny", "allow"] as const;
+const OnError = v.optional(v.picklist(errorVerdicts, "must be pass or fail"));
+const StreamMode = v.optional(v.picklist(streamModes, "must be window, buffer or inform"));
 const Outcomes = v.optional(v.nullable(VerdictOutcome));
 
 /** What a guardrail does with its verdict, in either spelling; one spelling is stored. */
@@ -47,7 +51,7 @@ const Actions = v.pipe(
     onError: OnError,
     stream_mode: StreamMode,
     streamMode: StreamMode,
-    uninspected: v.optional(v.picklist(["deny", "allow"], "must be deny or allow")),
+    uninspected: v.optional(v.picklist(uninspectedWords, "must be deny or allow")),
   }),
   v.transform(({ onSuccess, onFail, onError, streamMode, ...actions }) => {
     const {
@@ -67,7 +71,11 @@ const Actions = v.pipe(
   }),
 );
 
-const Target = v.picklist(["llm", "mcp_tools"], "must be llm or mcp_tools");
+/** What a guardrail guards: requests to models, or calls of MCP tools. */
+export const guardrailTargets = ["llm", "mcp_tools"] as const;
+export type GuardrailTarget = (typeof guardrailTargets)[number];
+
+const Target = v.picklist(guardrailTargets, "must be llm or mcp_tools");
 
 /** Body of `POST /guardrails`. */
 export const CreateGuardrail = v.object({
@@ -112,3 +120,146 @@ export const TestGuardrail = v.pipe(
   v.check(({ text, response }) => text === undefined || response === undefined, "cannot have text and response"),
 );
 export type TestGuardrail = v.InferOutput<typeof TestGuardrail>;
+
+/** A guardrail as lists show it. */
+export const GuardrailSummary = v.object({
+  id: v.string(),
+  name: v.string(),
+  slug: v.string(),
+  target: v.picklist(guardrailTargets),
+  organisation_id: v.string(),
+  /** Null for guardrails of the organisation. */
+  workspace_id: v.nullable(v.string()),
+  status: v.literal("active"),
+  owner_id: v.string(),
+  updated_by: v.nullable(v.string()),
+  created_at: IsoTime,
+  last_updated_at: IsoTime,
+  object: v.literal("guardrail"),
+});
+export type GuardrailSummary = v.InferOutput<typeof GuardrailSummary>;
+
+/** Response of `GET /guardrails`. */
+export const GuardrailList = plainListOf(GuardrailSummary);
+
+const ShownCheck = v.object({
+  /** Such as `default.contains`. */
+  id: v.string(),
+  name: v.optional(v.nullable(v.string())),
+  is_enabled: v.boolean(),
+  soft_deny_200: v.optional(v.boolean()),
+});
+
+/** The check's parameters, secrets masked. */
+const ShownParameters = v.record(v.string(), v.unknown());
+
+/** The effect of a verdict, with feedback; null for none. */
+const ShownOutcome = v.nullable(v.record(v.string(), v.unknown()));
+
+const ShownActions = v.object({
+  deny: v.boolean(),
+  async: v.boolean(),
+  sequential: v.optional(v.boolean()),
+  on_success: ShownOutcome,
+  on_fail: ShownOutcome,
+  on_error: v.optional(v.picklist(errorVerdicts)),
+  stream_mode: v.optional(v.picklist(streamModes)),
+  uninspected: v.optional(v.picklist(uninspectedWords)),
+});
+
+/** The content of a version, as it is stored. */
+export const GuardrailContent = v.object({
+  checks: v.array(v.object({ ...ShownCheck.entries, parameters: ShownParameters })),
+  actions: ShownActions,
+});
+export type GuardrailContent = v.InferOutput<typeof GuardrailContent>;
+
+/** A mapping of a guardrail to an MCP server. */
+export const ServerMapping = v.object({
+  id: v.string(),
+  guardrail_id: v.string(),
+  mcp_server_id: v.string(),
+  run_on: v.array(v.picklist(["input", "output"])),
+  /** Empty for all capabilities of the server. */
+  capability_ids: v.array(v.string()),
+  created_at: IsoTime,
+  /** Null where it never changed. */
+  last_updated_at: v.nullable(IsoTime),
+});
+export type ServerMapping = v.InferOutput<typeof ServerMapping>;
+
+/** Response of `GET /guardrails/{id}`. */
+export const ShownGuardrail = v.object({
+  ...GuardrailSummary.entries,
+  version_id: v.string(),
+  checks: v.array(
+    v.object({
+      ...ShownCheck.entries,
+      /** Workspaces do not see those of the organisation's guardrails. */
+      parameters: v.optional(ShownParameters),
+    }),
+  ),
+  actions: ShownActions,
+  /** Those of the workspace; keys of the organisation see all. */
+  mcp_server_mappings: v.array(ServerMapping),
+});
+export type ShownGuardrail = v.InferOutput<typeof ShownGuardrail>;
+
+/** Response of `PUT /guardrails/{id}`. */
+export const UpdatedGuardrail = v.object({
+  id: v.string(),
+  slug: v.string(),
+  version_id: v.string(),
+  /** What whoever saves it should know; absent without warnings. */
+  warnings: v.optional(v.array(v.string())),
+});
+
+/** Response of `POST /guardrails`. */
+export const CreatedGuardrail = v.object({ ...UpdatedGuardrail.entries, object: v.literal("guardrail") });
+
+/** Response of `GET /guardrails/{id}/mcp-servers`. */
+export const ServerMappings = v.array(ServerMapping);
+
+/** Response of `PUT /guardrails/{id}/mcp-servers`: how many mappings changed. */
+export const ChangedMappings = v.object({
+  changed: v.boolean(),
+  added: v.number(),
+  updated: v.number(),
+  removed: v.number(),
+});
+
+/** Response of `PUT /guardrails/{id}/mcp-servers/{serverId}`. */
+export const ChangedMapping = v.object({ map_id: v.string() });
+
+/** Response of `POST /guardrails/{id}/test`. */
+export const GuardrailTest = v.object({
+  object: v.literal("guardrail_test"),
+  phase: v.picklist(["input", "output"]),
+  /** Null where all of its checks skipped. */
+  result: v.nullable(HookResult),
+  /** The request or response after its changes; null without changes. */
+  transformed: v.nullable(v.record(v.string(), v.unknown())),
+});
+
+/** A check that guardrails can have. */
+export const CheckKind = v.object({
+  /** Such as `default.contains`. */
+  id: v.string(),
+  /** Former or alternative ids. */
+  aliases: v.array(v.string()),
+  /** What comes before the point of its id. */
+  source: v.string(),
+  /** The partner whose service it asks; null for checks of the gateway. */
+  partner: v.nullable(v.string()),
+  phases: v.array(v.picklist(["input", "output"])),
+  /** Whether some parameters let it change what it checks. */
+  changes: v.boolean(),
+  /** Whether some parameters let it work on a part of a stream. */
+  works_on_window: v.boolean(),
+  /** JSON Schema of its parameters. */
+  parameters: v.record(v.string(), v.unknown()),
+  object: v.literal("guardrail_check"),
+});
+
+/** Response of `GET /guardrails/checks`. */
+export const CheckKindList = listOf(CheckKind);

@@ -21,7 +21,7 @@ const CheckResult = v.object({
 export type CheckResult = v.InferOutput<typeof CheckResult>;
 
 /** Result of one hook. */
-const HookResult = v.object({
+export const HookResult = v.object({
   id: v.string(),
   verdict: v.boolean(),
   transformed: v.boolean(),

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { Flag, Name, Reference, Text, wholeFrom } from "./control.ts";
 import { exportedFields } from "./log-exports.ts";
+import { IsoTime, listOf } from "./objects.ts";
 import { DataPlaneSecuritySettings, SecuritySettings, sharedSettings } from "./settings.ts";
 import { GuardrailNames } from "./workspaces.ts";
 
@@ -18,6 +19,17 @@ export const UpdateExclusions = v.object({
   override_existing: v.optional(Flag, false),
 });
 export type UpdateExclusions = v.InferOutput<typeof UpdateExclusions>;
+
+/** Response of `GET /workspace-exclusions/{direction}-guardrails`. */
+export const ExclusionList = listOf(
+  v.object({
+    workspace_id: v.string(),
+    slug: v.string(),
+    name: v.string(),
+    excluded: v.literal(true),
+    created_at: IsoTime,
+  }),
+);
 
 /** A domain of e-mail addresses, in lower case. */
 const Domain = v.pipe(

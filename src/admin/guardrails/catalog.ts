@@ -1,7 +1,8 @@
 import { toJsonSchema } from "@valibot/to-json-schema";
 import { GivenTimeout, timeoutSchema } from "../../guardrails/call.ts";
 import type { AnyCheck } from "../../guardrails/types.ts";
-import { type AdminCall, defineRead } from "../core/endpoint.ts";
+import { type CheckKind, CheckKindList } from "../../schemas/guardrails.ts";
+import { type AdminCall, type AnswerOf, defineRead } from "../core/endpoint.ts";
 import { toList } from "../core/request.ts";
 
 /** Parameters of every check, besides its own. */
@@ -12,9 +13,9 @@ const commonParameters = {
 };
 
 /** Schemas by check: they are made once. */
-const schemas = new WeakMap<AnyCheck, object>();
+const schemas = new WeakMap<AnyCheck, Record<string, unknown>>();
 
-function schemaOf(check: AnyCheck): object {
+function schemaOf(check: AnyCheck): Record<string, unknown> {
   const known = schemas.get(check);
   if (known) return known;
   const { $schema: _, ...own } = toJsonSchema(check.parameters, {
@@ -34,12 +35,13 @@ function worksOnWindow({ window }: AnyCheck): boolean {
 
 const phases = { beforeRequestHook: "input", afterRequestHook: "output" } as const;
 
-function toShown(check: AnyCheck) {
+function toShown(check: AnyCheck): AnswerOf<typeof CheckKind> {
   const { id, aliases = [], partner, phases: when } = check;
+  const [source = id] = id.split(".");
   return {
     id,
     aliases,
-    source: id.split(".")[0],
+    source,
     partner: partner ?? null,
     phases: when.map((phase) => phases[phase]),
     changes: check.changes !== undefined,
@@ -50,7 +52,7 @@ function toShown(check: AnyCheck) {
 }
 
 /** Every check, for consoles that build forms. */
-async function listChecks({ context: { services } }: AdminCall<undefined>) {
+async function listChecks({ context: { services } }: AdminCall<undefined>): Promise<AnswerOf<typeof CheckKindList>> {
   const checks = services.guardrails.checks.map(toShown);
   return toList(checks, checks.length);
 }
@@ -61,5 +63,6 @@ export const checkCatalogEndpoint = defineRead({
   path: "/v1/guardrails/checks",
   summary: "List the checks that guardrails can have, with the schemas of their parameters",
   access: { keys: "any", scopes: ["guardrails.list", "organisation_guardrails.list"] },
+  response: CheckKindList,
   handle: listChecks,
 });

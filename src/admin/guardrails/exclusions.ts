@@ -1,11 +1,15 @@
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { UpdateExclusions } from "../../schemas/organisations.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import { ExclusionList, UpdateExclusions } from "../../schemas/organisations.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite } from "../core/endpoint.ts";
 import { readTenant, toIso, toList } from "../core/request.ts";
 
 type Direction = "input" | "output";
 
-async function listExclusions({ stores, tenant }: AdminCall<undefined>, direction: Direction) {
+async function listExclusions(
+  { stores, tenant }: AdminCall<undefined>,
+  direction: Direction,
+): Promise<AnswerOf<typeof ExclusionList>> {
   const rows = await stores.exclusions.all(tenant, { where: { direction } });
   const ids = rows.map(({ workspaceId }) => workspaceId);
   const workspaces = await stores.workspaces.all(tenant, { where: { id: ids, status: "active" } });
@@ -13,7 +17,7 @@ async function listExclusions({ stores, tenant }: AdminCall<undefined>, directio
     const workspace = workspaces.find(({ id }) => id === row.workspaceId);
     if (!workspace) return [];
     const { id, slug, name } = workspace;
-    return [{ workspace_id: id, slug, name, excluded: true, created_at: toIso(row.createdAt) }];
+    return [{ workspace_id: id, slug, name, excluded: true as const, created_at: toIso(row.createdAt) }];
   });
   return toList(data, data.length);
 }
@@ -54,6 +58,7 @@ export const exclusionEndpoints: readonly AdminEndpoint[] = (["input", "output"]
       method: "GET",
       summary: `List the workspaces excluded from ${guardrails}`,
       access: access("list"),
+      response: ExclusionList,
       handle: (call) => listExclusions(call, direction),
     }),
     defineWrite({
@@ -63,6 +68,7 @@ export const exclusionEndpoints: readonly AdminEndpoint[] = (["input", "output"]
       access: access("update"),
       audit: { resource: "workspace_exclusions", action: "update" },
       body: UpdateExclusions,
+      response: NoContent,
       handle: (call) => updateExclusions(call, direction),
     }),
   ];

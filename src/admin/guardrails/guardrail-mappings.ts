@@ -1,18 +1,18 @@
 import type { GuardrailRow } from "../../db/tables/guardrails.ts";
 import type { McpServerGuardrailRow } from "../../db/tables/mcp.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
+import type { ServerMapping } from "../../schemas/guardrails.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { type Direction, directions } from "../core/named-records.ts";
 import { toIso } from "../core/request.ts";
 
 /** Directions in which a mapped guardrail runs. */
 export function directionsOf({ runOn }: McpServerGuardrailRow): Direction[] {
-  const listed = Array.isArray(runOn) ? runOn : [];
-  return directions.filter((direction) => listed.includes(direction));
+  return directions.filter((direction) => runOn.includes(direction));
 }
 
 /** A mapping as responses show it. */
-export function showMapping(row: McpServerGuardrailRow) {
+export function showMapping(row: McpServerGuardrailRow): ServerMapping {
   return {
     id: row.id,
     guardrail_id: row.guardrailId,

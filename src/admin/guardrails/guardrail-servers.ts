@@ -5,15 +5,15 @@ import type { GuardrailRow } from "../../db/tables/guardrails.ts";
 import type { McpServerGuardrailRow, McpServerRow } from "../../db/tables/mcp.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
+import { ChangedMapping, ChangedMappings, ServerMappings } from "../../schemas/guardrails.ts";
 import {
   type GuardrailMapping,
   StoredAggregate,
   UpdateGuardrailMapping,
   UpdateGuardrailMappings,
 } from "../../schemas/mcp.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
-import { toJson } from "../core/json-column.ts";
-import { phaseOf } from "../core/named-records.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
+import { type Direction, phaseOf } from "../core/named-records.ts";
 import { readTenant, refuseField, requireFound, requireReferenced } from "../core/request.ts";
 import { readServerMappings, showMapping } from "./guardrail-mappings.ts";
 import { findGuardrail, namedPlace } from "./guardrails.ts";
@@ -34,7 +34,7 @@ async function findMapped(call: AdminCall<unknown>, level: Level, verb: string):
   return requireFound(isHere ? guardrail : undefined, "guardrail");
 }
 
-async function listMappings(call: AdminCall<undefined>, level: Level) {
+async function listMappings(call: AdminCall<undefined>, level: Level): Promise<AnswerOf<typeof ServerMappings>> {
   const guardrail = await findMapped(call, level, "read");
   const tenant = await readServersTenant(call, guardrail);
   return (await readServerMappings(call, tenant, guardrail)).map(showMapping);
@@ -83,8 +83,8 @@ async function requireCapabilities(
 /** A mapping that is to be stored. */
 interface WantedMapping {
   server: McpServerRow;
-  runOn: readonly string[];
-  capabilityIds: readonly string[];
+  runOn: Direction[];
+  capabilityIds: string[];
 }
 
 async function toWanted(
@@ -106,7 +106,7 @@ function store(
 ): { id: string; statement: Statement | undefined } {
   const { organisationId, workspaceId, id: serverId } = wanted.server;
   const tenant = { organisationId, workspaceId };
-  const values = { runOn: toJson(wanted.runOn), capabilityIds: toJson(wanted.capabilityIds) };
+  const values = { runOn: wanted.runOn, capabilityIds: wanted.capabilityIds };
   if (!former) {
     const id = crypto.randomUUID();
     const row = { id, ...tenant, guardrailId: guardrail.id, serverId, ...values, createdAt: now };
@@ -118,7 +118,10 @@ function store(
   return { id: former.id, statement };
 }
 
-async function updateMappings(call: AdminCall<UpdateGuardrailMappings>, level: Level) {
+async function updateMappings(
+  call: AdminCall<UpdateGuardrailMappings>,
+  level: Level,
+): Promise<Outcome<AnswerOf<typeof ChangedMappings>>> {
   const { body, stores } = call;
   const guardrail = await findMapped(call, level, "update");
   const tenant = await readServersTenant(call, guardrail);
@@ -146,7 +149,10 @@ async function updateMappings(call: AdminCall<UpdateGuardrailMappings>, level: L
   return { answer: { changed: statements.length > 0, ...counts }, recordId: guardrail.id, statements };
 }
 
-async function updateMapping(call: AdminCall<UpdateGuardrailMapping>, level: Level) {
+async function updateMapping(
+  call: AdminCall<UpdateGuardrailMapping>,
+  level: Level,
+): Promise<Outcome<AnswerOf<typeof ChangedMapping>>> {
   const { body, params, stores } = call;
   const guardrail = await findMapped(call, level, "update");
   const tenant = await readServersTenant(call, guardrail);
@@ -172,6 +178,7 @@ function defineMappings(level: Level, guardrails: string, what: string): readonl
       method: "GET",
       summary: `List the MCP servers that ${what} runs on`,
       access: access("read"),
+      response: ServerMappings,
       handle: (call) => listMappings(call, level),
     }),
     defineWrite({
@@ -181,6 +188,7 @@ function defineMappings(level: Level, guardrails: string, what: string): readonl
       access: access("update"),
       audit,
       body: UpdateGuardrailMappings,
+      response: ChangedMappings,
       handle: (call) => updateMappings(call, level),
     }),
     defineWrite({
@@ -191,6 +199,7 @@ function defineMappings(level: Level, guardrails: string, what: string): readonl
       access: access("update"),
       audit,
       body: UpdateGuardrailMapping,
+      response: ChangedMapping,
       handle: (call) => updateMapping(call, level),
     }),
   ];

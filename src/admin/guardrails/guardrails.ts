@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import { readGuardrailContent } from "../../control/guardrail-library.ts";
 import type { GuardrailRow } from "../../db/tables/guardrails.ts";
 import type { ListOptions, Tenant } from "../../db/tenant-store.ts";
@@ -6,8 +7,18 @@ import type { AdminEndpoint } from "../../endpoint.ts";
 import { ConflictError, InvalidRequestError } from "../../errors.ts";
 import type { SavedGuardrail } from "../../guardrails/read-hooks.ts";
 import { isObject } from "../../lib/json.ts";
-import { CreateGuardrail, UpdateGuardrail } from "../../schemas/guardrails.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import {
+  CreatedGuardrail,
+  CreateGuardrail,
+  GuardrailContent,
+  GuardrailList,
+  type GuardrailSummary,
+  ShownGuardrail,
+  UpdatedGuardrail,
+  UpdateGuardrail,
+} from "../../schemas/guardrails.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { type Direction, phaseOf } from "../core/named-records.ts";
 import {
   createSlug,
@@ -95,12 +106,15 @@ function toContent(
 }
 
 /** Warnings about the saved content; absent without warnings. */
-function toWarnings(saved: SavedGuardrail, { context: { services } }: AdminCall<unknown>) {
+function toWarnings(
+  saved: SavedGuardrail,
+  { context: { services } }: AdminCall<unknown>,
+): { warnings?: readonly string[] } {
   const warnings = services.guardrails.findSavedWarnings(saved);
   return warnings.length > 0 ? { warnings } : {};
 }
 
-function toSummary(row: GuardrailRow) {
+function toSummary(row: GuardrailRow): GuardrailSummary {
   return {
     id: row.id,
     name: row.name,
@@ -133,13 +147,13 @@ function listedRows({ query, tenant, context }: AdminCall<undefined>, level: Lev
   const showsOwn = level === "any" && scopes.has("guardrails.list");
   const ids = readIds(query);
   return {
-    where: { status: "active", ...(ids && { id: ids }), ...(!showsOwn && { workspaceId: null }) },
+    where: { status: "active" as const, ...(ids && { id: ids }), ...(!showsOwn && { workspaceId: null }) },
     ...(!showsShared && { present: ["workspaceId"] }),
     includeOrganisation: true,
   };
 }
 
-async function listGuardrails(call: AdminCall<undefined>, level: Level) {
+async function listGuardrails(call: AdminCall<undefined>, level: Level): Promise<AnswerOf<typeof GuardrailList>> {
   const tenant = await readPlace(call, level);
   const page = readPage(call.query, { size: 100 });
   const { rows, total } = await call.stores.guardrails.list(tenant, { ...listedRows(call, level), page });
@@ -147,18 +161,25 @@ async function listGuardrails(call: AdminCall<undefined>, level: Level) {
 }
 
 /** The checks of a guardrail as a caller sees them: workspaces do not see parameters of the organisation's. */
-function showChecks({ tenant }: AdminCall<unknown>, row: GuardrailRow, checks: readonly unknown[]): unknown[] {
-  if (tenant.workspaceId === null || row.workspaceId !== null) return [...checks];
-  return checks.map((check) => {
-    const { parameters: _, ...shown } = isObject(check) ? check : {};
-    return shown;
-  });
+function showChecks(
+  { tenant }: AdminCall<unknown>,
+  row: GuardrailRow,
+  checks: GuardrailContent["checks"],
+): ShownGuardrail["checks"] {
+  if (tenant.workspaceId === null || row.workspaceId !== null) return checks;
+  return checks.map(({ parameters: _, ...shown }) => shown);
 }
 
-async function readGuardrail(call: AdminCall<undefined>, level: Level) {
+/** The content of the current version, secrets masked. */
+async function readContent({ stores }: AdminCall<unknown>, row: GuardrailRow): Promise<GuardrailContent> {
+  const version = await stores.guardrailVersions.get(row, row.versionId);
+  const content = version && readGuardrailContent(version);
+  return requireFound(v.is(GuardrailContent, content) ? content : undefined, "guardrail");
+}
+
+async function readGuardrail(call: AdminCall<undefined>, level: Level): Promise<AnswerOf<typeof ShownGuardrail>> {
   const row = await findGuardrail(call, level, "read");
-  const version = requireFound(await call.stores.guardrailVersions.get(row, row.versionId), "guardrail");
-  const { checks, actions } = readGuardrailContent(version);
+  const { checks, actions } = await readContent(call, row);
   return {
     ...toSummary(row),
     version_id: row.versionId,
@@ -168,7 +189,10 @@ async function readGuardrail(call: AdminCall<undefined>, level: Level) {
   };
 }
 
-async function createGuardrail(call: AdminCall<CreateGuardrail>, level: Level) {
+async function createGuardrail(
+  call: AdminCall<CreateGuardrail>,
+  level: Level,
+): Promise<Outcome<AnswerOf<typeof CreatedGuardrail>>> {
   const { body, stores, now, actor } = call;
   const tenant = await readPlace(call, level);
   await requireScopes(call.context, [scopeOf(tenant, "create")]);
@@ -184,7 +208,7 @@ async function createGuardrail(call: AdminCall<CreateGuardrail>, level: Level) {
     slug,
     name: body.name,
     target: body.target,
-    status: "active",
+    status: "active" as const,
     versionId,
     ownerId: actor,
     createdAt: now,
@@ -198,7 +222,10 @@ async function createGuardrail(call: AdminCall<CreateGuardrail>, level: Level) {
   };
 }
 
-async function updateGuardrail(call: AdminCall<UpdateGuardrail>, level: Level) {
+async function updateGuardrail(
+  call: AdminCall<UpdateGuardrail>,
+  level: Level,
+): Promise<Outcome<AnswerOf<typeof UpdatedGuardrail>>> {
   const { body, stores, now, actor } = call;
   const row = await findGuardrail(call, level, "update");
   const { organisationId, workspaceId } = row;
@@ -282,6 +309,7 @@ function defineGuardrails(level: Level, all: string, words: { one: string; many:
         { name: "current_page", description: "Counted from 0" },
         { name: "page_size", description: "1 to 1000; default 100" },
       ],
+      response: GuardrailList,
       handle: (call) => listGuardrails(call, level),
     }),
     defineWrite({
@@ -292,6 +320,7 @@ function defineGuardrails(level: Level, all: string, words: { one: string; many:
       access: access("create"),
       audit: audit("create"),
       body: CreateGuardrail,
+      response: CreatedGuardrail,
       handle: (call) => createGuardrail(call, level),
     }),
     defineRead({
@@ -300,6 +329,7 @@ function defineGuardrails(level: Level, all: string, words: { one: string; many:
       path: one,
       summary: `Show ${words.one}`,
       access: access("read"),
+      response: ShownGuardrail,
       handle: (call) => readGuardrail(call, level),
     }),
     defineWrite({
@@ -310,6 +340,7 @@ function defineGuardrails(level: Level, all: string, words: { one: string; many:
       access: access("update"),
       audit: audit("update"),
       body: UpdateGuardrail,
+      response: UpdatedGuardrail,
       handle: (call) => updateGuardrail(call, level),
     }),
     defineWrite({
@@ -319,6 +350,7 @@ function defineGuardrails(level: Level, all: string, words: { one: string; many:
       summary: `Delete ${words.one}`,
       access: access("delete"),
       audit: audit("delete"),
+      response: NoContent,
       handle: (call) => deleteGuardrail(call, level),
     }),
   ];

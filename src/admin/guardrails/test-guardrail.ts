@@ -10,9 +10,9 @@ import type { Subject } from "../../guardrails/subject.ts";
 import type { Body, RequestType } from "../../guardrails/types.ts";
 import { hopHeader } from "../../lib/headers.ts";
 import { jsonReply } from "../../lib/reply.ts";
-import { TestGuardrail } from "../../schemas/guardrails.ts";
+import { GuardrailTest, TestGuardrail } from "../../schemas/guardrails.ts";
 import { commitAudited } from "../core/audit-values.ts";
-import { type AdminCall, toCall } from "../core/endpoint.ts";
+import { type AdminCall, type AnswerOf, toCall } from "../core/endpoint.ts";
 import { requireFound } from "../core/request.ts";
 import { openVersion } from "../core/sealed-versions.ts";
 import { findGuardrail } from "./guardrails.ts";
@@ -81,7 +81,7 @@ const audit = { resource: "guardrails", action: "test" };
  *
  * @throws {InvalidRequestError} AB01 if none of its checks has the phase that is asked for.
  */
-async function testGuardrail(call: AdminCall<TestGuardrail>) {
+async function testGuardrail(call: AdminCall<TestGuardrail>): Promise<AnswerOf<typeof GuardrailTest>> {
   // a webhook may lead back to this route
   call.context.services.hops.requireOpenEnd(call.context.headers);
   const row = await findGuardrail(call, "any", "read");
@@ -117,6 +117,7 @@ export const testGuardrailEndpoint: AdminEndpoint = {
   access: { keys: "any", scopes: ["guardrails.read", "organisation_guardrails.read"] },
   audit,
   body: TestGuardrail,
+  response: GuardrailTest,
   // the endpoint's schema made the value
   handleAdmin: async (body, context) => jsonReply(await testGuardrail(toCall(body as TestGuardrail, context))),
 };

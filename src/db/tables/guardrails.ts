@@ -1,4 +1,5 @@
 import { index, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { guardrailTargets } from "../../schemas/guardrails.ts";
 import { createdAt, lastUpdatedAt } from "./columns.ts";
 import { workspaces } from "./tenants.ts";
 
@@ -13,9 +14,8 @@ export const guardrails = sqliteTable(
     slug: text("slug").notNull(),
     name: text("name").notNull(),
     /** What it guards, fixed at creation: `llm`, requests to models, or `mcp_tools`. */
-    target: text("target").notNull(),
-    /** `active` or `archived`. */
-    status: text("status").notNull(),
+    target: text("target", { enum: guardrailTargets }).notNull(),
+    status: text("status", { enum: ["active"] }).notNull(),
     /** The current version. */
     versionId: text("version_id").notNull(),
     /** User or key that created it, and that changed it last. */
@@ -41,7 +41,7 @@ export const guardrailVersions = sqliteTable(
     guardrailId: text("guardrail_id")
       .notNull()
       .references(() => guardrails.id, { onDelete: "cascade" }),
-    /** `{checks, actions}` as JSON text. */
+    /** A `GuardrailContent` as JSON text. */
     content: text("content").notNull(),
     ownerId: text("owner_id").notNull(),
     createdAt,

@@ -203,9 +203,9 @@ export const mcpServerGuardrails = sqliteTable(
       .notNull()
       .references(() => mcpServers.id, { onDelete: "cascade" }),
     /** JSON array with `input`, `output` or both. */
-    runOn: jsonColumn("run_on").notNull(),
+    runOn: jsonColumn<("input" | "output")[]>("run_on").notNull(),
     /** JSON array of ids of `mcp_capabilities`; empty for all. */
-    capabilityIds: jsonColumn("capability_ids").notNull().default(sql`'[]'`),
+    capabilityIds: jsonColumn<string[]>("capability_ids").notNull().default(sql`'[]'`),
     createdAt,
     lastUpdatedAt,
   },
