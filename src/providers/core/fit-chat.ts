@@ -129,12 +129,14 @@ type ChatAdapter = OperationAdapter<"chat">;
 /** What is known of a chat that goes to one target. */
 interface Fitting {
   request: ChatRequest;
-  /** Absent: the chat is sent as it is. */
-  facts: ModelFacts | undefined;
+  facts: ModelFacts;
   names: ToolNames | undefined;
 }
 
-/** Reads what is known of chats. The conversions of one target share their options, so its names are computed once. */
+/**
+ * Reads what is known of chats; undefined for those that are sent as they are. The conversions of one target share their
+ * options, so its names are computed once.
+ */
 class FittingReader {
   readonly #options: FitOptions;
   readonly #known = new WeakMap<ConversionOptions, Fitting>();
@@ -143,23 +145,25 @@ class FittingReader {
     this.#options = options;
   }
 
-  read(request: ChatRequest, options: ConversionOptions): Fitting {
-    const known = this.#known.get(options);
-    if (known?.request === request) return known;
-    const { factsOf, isNative, isOverResponses } = this.#options;
+  read(request: ChatRequest, options: ConversionOptions): Fitting | undefined {
+    const { isNative } = this.#options;
+    const { modelFacts } = options;
     // what the operator says of a model holds for chats in its own dialect too
     const isOwn = isNative && !options.isConverted;
-    const facts = isOwn
-      ? options.modelFacts
-      : {
-          ...factsOf(request.model, options),
-          ...options.modelFacts,
-          ...(isOverResponses && { chatServesToolsWithReasoning: true }),
-        };
-    const names = facts && findToolNames(request, nameRulesOf(facts));
-    const made = { request, facts, names };
+    if (isOwn && !modelFacts) return undefined;
+    const known = this.#known.get(options);
+    if (known?.request === request) return known;
+    const facts = isOwn && modelFacts ? modelFacts : this.#factsOf(request, options);
+    const made = { request, facts, names: findToolNames(request, nameRulesOf(facts)) };
     this.#known.set(options, made);
     return made;
+  }
+
+  /** Facts of the table and the operator. */
+  #factsOf({ model }: ChatRequest, options: ConversionOptions): ModelFacts {
+    const { factsOf, isOverResponses } = this.#options;
+    const served = isOverResponses ? { chatServesToolsWithReasoning: true } : undefined;
+    return { ...factsOf(model, options), ...options.modelFacts, ...served };
   }
 }
 
@@ -169,26 +173,26 @@ export function fitAdapter(adapter: ChatAdapter, fit: FitOptions): ChatAdapter {
   return {
     ...adapter,
     toUpstream(request, options) {
-      const { facts, names } = reader.read(request, options);
-      const fitted = facts ? fitChat(request, facts, options) : request;
-      const named = names ? sendToolNames(fitted, names) : fitted;
+      const fitting = reader.read(request, options);
+      const fitted = fitting ? fitChat(request, fitting.facts, options) : request;
+      const named = fitting?.names ? sendToolNames(fitted, fitting.names) : fitted;
       return adapter.toUpstream ? adapter.toUpstream(named, options) : named;
     },
     fromUpstream(body, request, options) {
       const answer = adapter.fromUpstream?.(body, request, options);
-      const { names } = reader.read(request, options);
+      const names = reader.read(request, options)?.names;
       if (!names) return answer;
       const given = answer ?? body;
       return isObject(given) ? (restoreToolNames(given, names) as ChatResponse) : answer; // the same shape, other names
     },
     streamMapper(request, options) {
       const mapper = adapter.streamMapper?.(request, options);
-      const names = mapper && reader.read(request, options).names;
+      const names = mapper && reader.read(request, options)?.names;
       return names ? withNames(mapper, names) : mapper;
     },
     chunkCorrector(request, options) {
       const inner = adapter.chunkCorrector?.(request, options);
-      const { names } = reader.read(request, options);
+      const names = reader.read(request, options)?.names;
       // a stream that is mapped is not corrected
       if (!names || (!inner && adapter.streamMapper?.(request, options))) return inner;
       return correctNames(inner, names);
