@@ -1,6 +1,7 @@
 import { ExcessError } from "./lib/budget.ts";
 import { isDatabaseAway } from "./lib/database-away.ts";
 import { isHeaderValue } from "./lib/headers.ts";
+import { toMessagesType } from "./lib/messages-error-types.ts";
 import { jsonReply, type Reply } from "./lib/reply.ts";
 import { isRpcStatus, rpcStatusOf } from "./lib/rpc-status.ts";
 
@@ -297,29 +298,6 @@ function errorTypeOf(status: number): string {
     529: "overloaded_error",
   };
   return known[status] ?? (status >= 500 ? "api_error" : "invalid_request_error");
-}
-
-/** Error types that clients of the Messages API know, by status (https://docs.claude.com/en/api/errors). */
-const messagesTypes: Readonly<Record<number, string>> = {
-  400: "invalid_request_error",
-  401: "authentication_error",
-  402: "billing_error",
-  403: "permission_error",
-  404: "not_found_error",
-  408: "timeout_error",
-  413: "request_too_large",
-  429: "rate_limit_error",
-  500: "api_error",
-  504: "timeout_error",
-  529: "overloaded_error",
-};
-const knownMessagesTypes = Object.entries(messagesTypes);
-
-/** The type of an error on Messages routes: that of its status, since other providers have other types. */
-export function toMessagesType(type: string, status: number): string {
-  const isServers = status >= 500;
-  const fits = knownMessagesTypes.some(([known, name]) => name === type && Number(known) >= 500 === isServers);
-  return messagesTypes[status] ?? (fits ? type : isServers ? "api_error" : "invalid_request_error");
 }
 
 /** Content type of SCIM responses (RFC 7644, section 3.1). */

@@ -135,8 +135,10 @@ test("members that a host adds to calls stay in default chats", async () => {
   const google = { extra_content: { google: { thought_signature: "c2lnbmVk" } } };
   for (const slug of ["moonshot", "openrouter", "fireworks-ai", "together-ai"]) {
     const answer = whole({ role: "assistant", content: null, tool_calls: [{ ...call, ...google }] }, "tool_calls");
-    const found = await returned(createChatClient(setup(false)), slug, answer, "google/gemini-3.1-pro");
-    assert.deepEqual(objectsOf(found.tool_calls)[0]?.extra_content, google.extra_content, slug);
+    answers = [answer];
+    const response = await ask(createChatClient(setup(false)), slug, { text: "Read it" }, "google/gemini-3.1-pro");
+    const { choices } = (await response.json()) as { choices: { message: Members }[] };
+    assert.deepEqual(objectsOf(choices[0]?.message.tool_calls)[0]?.extra_content, google.extra_content, slug);
   }
 });
 

@@ -1,4 +1,4 @@
-import { toMessagesType } from "../../errors.ts";
+import { toMessagesType } from "../../lib/messages-error-types.ts";
 import type { MessagesRequest } from "../../schemas/messages.ts";
 import { type ChatPiece, readChat, toFinish } from "../chat-reader.ts";
 import { type Segment, type SegmentSink, Sequencer } from "../sequence.ts";
@@ -57,7 +57,7 @@ class BlockWriter implements SegmentSink<DialectEvent> {
 }
 
 /** An error as an event. */
-export function toErrorEvent({ message, type, status = 500 }: StreamError): DialectEvent {
+export function toErrorEvent({ message, type, status }: StreamError): DialectEvent {
   return { type: "error", error: { type: toMessagesType(type, status), message } };
 }
 
