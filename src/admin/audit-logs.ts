@@ -4,8 +4,9 @@ import type { AuditLogRow } from "../db/tables/audit.ts";
 import type { Filter } from "../db/tenant-store.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { plainIssues } from "../lib/issues.ts";
+import { type AuditRecord, AuditRecordList, AuditVerification, actorTypes } from "../schemas/audit-logs.ts";
 import { Time } from "../schemas/control.ts";
-import { type AdminCall, defineRead } from "./core/endpoint.ts";
+import { type AdminCall, type AnswerOf, defineRead } from "./core/endpoint.ts";
 import { forbid, readChoice, readPage, readText, refuseField, toIso } from "./core/request.ts";
 
 /** A bound of the period; both are required. */
@@ -30,7 +31,7 @@ async function readWorkspace({ query, stores, tenant }: AdminCall<undefined>): P
   return row?.id ?? forbid("This key has no access to this workspace", "workspace_id");
 }
 
-function toRecord(row: AuditLogRow) {
+function toRecord(row: AuditLogRow): AuditRecord {
   return {
     timestamp: toIso(row.time),
     request_id: row.requestId,
@@ -56,7 +57,7 @@ async function readFilter(call: AdminCall<undefined>): Promise<Filter<AuditLogRo
   const { query } = call;
   const given = {
     method: readChoice(query, "method", ["POST", "PUT", "DELETE"]),
-    userType: readChoice(query, "user_type", ["user", "api_key", "system"]),
+    userType: readChoice(query, "user_type", actorTypes),
     requestId: readText(query, "request_id"),
     userId: readText(query, "user_id"),
     clientIp: readText(query, "client_ip"),
@@ -70,7 +71,7 @@ async function readFilter(call: AdminCall<undefined>): Promise<Filter<AuditLogRo
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-async function listAuditLogs(call: AdminCall<undefined>) {
+async function listAuditLogs(call: AdminCall<undefined>): Promise<AnswerOf<typeof AuditRecordList>> {
   const { query, stores, tenant } = call;
   const from = requireTime(query, "start_time");
   const end = requireTime(query, "end_time");
@@ -84,18 +85,6 @@ async function listAuditLogs(call: AdminCall<undefined>) {
   return { records: rows.map(toRecord), total, object: "analytics-graph" };
 }
 
-const VerificationReply = v.object({
-  object: v.literal("audit_verification"),
-  intact: v.boolean(),
-  /** The first broken row; null in an intact part. */
-  problem: v.nullable(v.string()),
-  /** Rows that this call checked. */
-  checked: v.number(),
-  /** What the next call sends as `after`. */
-  last: v.string(),
-  has_more: v.boolean(),
-});
-
 /** A row of the chain as `<number>:<MAC>`, the form of the process log. */
 function readHead(query: URLSearchParams): AuditHead {
   const text = readText(query, "after");
@@ -106,10 +95,14 @@ function readHead(query: URLSearchParams): AuditHead {
     : { seq: Number(seq), mac };
 }
 
-async function verifyAuditLog({ query, tenant, context }: AdminCall<undefined>) {
+async function verifyAuditLog({
+  query,
+  tenant,
+  context,
+}: AdminCall<undefined>): Promise<AnswerOf<typeof AuditVerification>> {
   const { control } = context.services;
   const { problem, checked, last, hasMore } = await control.verifyAudit(tenant.organisationId, readHead(query));
-  const reply: v.InferOutput<typeof VerificationReply> = {
+  return {
     object: "audit_verification",
     intact: problem === undefined,
     problem: problem ?? null,
@@ -117,7 +110,6 @@ async function verifyAuditLog({ query, tenant, context }: AdminCall<undefined>) 
     last: `${last.seq}:${last.mac}`,
     has_more: hasMore,
   };
-  return reply;
 }
 
 const audited = { resource_type: "Kind of record", action: "What happened to it" };
@@ -147,6 +139,7 @@ export const auditLogEndpoints: readonly AdminEndpoint[] = [
     summary: "List audit log entries, newest first",
     access: { keys: "admin", scopes: ["audit_logs.list"] },
     query: Object.entries(filters).map(([name, description]) => ({ name, description })),
+    response: AuditRecordList,
     handle: listAuditLogs,
   }),
   defineRead({
@@ -156,7 +149,7 @@ export const auditLogEndpoints: readonly AdminEndpoint[] = [
     summary: "Verify the chain of the audit log, at most 500 rows a call",
     access: { keys: "admin", scopes: ["audit_logs.list"] },
     query: [{ name: "after", description: "`last` of the part before; default: from the first row" }],
-    response: VerificationReply,
+    response: AuditVerification,
     handle: verifyAuditLog,
   }),
 ];

@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import type { RequestContext } from "../context.ts";
 import { definePublicEndpoint, type Endpoint } from "../endpoint.ts";
 import { UnavailableError } from "../errors.ts";
@@ -10,6 +11,9 @@ function isForConsole({ services, connection, headers }: RequestContext): boolea
   if (!services.console || connection.isMcpPort) return false;
   return /(?:^|[\s,])text\/html(?:$|[\s,;])/i.test(headers.get("accept") ?? "");
 }
+
+const Health = v.object({ status: v.literal("success"), message: v.string(), version: v.string() });
+const Readiness = v.object({ status: v.literal("success"), message: v.string() });
 
 /** Endpoints for hosts and load balancers that report the state of the process, and nothing else. */
 export const systemEndpoints: readonly Endpoint[] = [
@@ -35,6 +39,7 @@ export const systemEndpoints: readonly Endpoint[] = [
       tag: "System",
       summary: "Show whether the process is alive",
       access: "public",
+      response: Health,
       handle: () => jsonReply({ status: "success", message: "Server is healthy", version }),
     }),
   ),
@@ -44,6 +49,7 @@ export const systemEndpoints: readonly Endpoint[] = [
     tag: "System",
     summary: "Show whether the process can serve requests",
     access: "public",
+    response: Readiness,
     handle({ services }) {
       if (services.isReady()) return jsonReply({ status: "success", message: "Server is ready" });
       throw new UnavailableError("Server is starting or stopping", { code: "not_ready", retryAfterSeconds: 1 });

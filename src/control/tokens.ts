@@ -70,7 +70,7 @@ function auditFailure({ control, clock }: Pick<TokenParts, "control" | "clock">)
       requestHeaders: "{}",
       requestBody: JSON.stringify({ token_sha256: token, reason }),
       userId: `jwt_${token}`,
-      userType: "api_key",
+      userType: "api_key" as const,
       workspaceId: null,
       resourceType: "jwt",
       resourceId: token,

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { Description, Flag, Name, Reference, Slug, Text } from "./control.ts";
-import { JsonObject } from "./objects.ts";
+import { IsoTime, JsonObject, listOf } from "./objects.ts";
 
 /** A caller-defined part of a host name. */
 const HostPart = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be 1 to 63 lower-case letters, digits or -"));
@@ -147,3 +147,37 @@ export const UpdateSecretReference = v.object({
   auth_config: v.optional(v.pipe(JsonObject, v.record(v.string(), v.nullable(v.string())))),
 });
 export type UpdateSecretReference = v.InferOutput<typeof UpdateSecretReference>;
+
+/** A reference to a secret in responses. */
+export const SecretReference = v.object({
+  id: v.string(),
+  organisation_id: v.string(),
+  name: v.string(),
+  slug: v.string(),
+  description: v.nullable(v.string()),
+  manager_type: v.picklist(managerTypes),
+  /** Credentials of the store; secrets are masked, each as `masked_<name>`. */
+  auth_config: v.record(v.string(), v.string()),
+  secret_path: v.string(),
+  secret_key: v.nullable(v.string()),
+  allow_all_workspaces: v.boolean(),
+  /** Ids of workspaces; empty where all are allowed. */
+  allowed_workspaces: v.array(v.string()),
+  tags: v.nullable(v.record(v.string(), v.string())),
+  status: v.literal("ACTIVE"),
+  created_by: v.string(),
+  created_at: IsoTime,
+  last_updated_at: IsoTime,
+  object: v.literal("secret-reference"),
+});
+export type SecretReference = v.InferOutput<typeof SecretReference>;
+
+/** Response of `GET /secret-references`. */
+export const SecretReferenceList = listOf(SecretReference);
+
+/** Response of `POST /secret-references`. */
+export const CreatedSecretReference = v.object({
+  id: v.string(),
+  slug: v.string(),
+  object: v.literal("secret-reference"),
+});

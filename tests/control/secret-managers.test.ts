@@ -399,7 +399,11 @@ for (const [name, row, reason] of [
     /default is not offered: it needs a metadata service/,
   ],
   ["kubernetes", vault("https://v.example.com", { vault_auth_type: "kubernetes", vault_role: "r" }), /not offered/],
-  ["another manager", reference({ managerType: "environment" }), /there is no manager_type environment/],
+  [
+    "another manager",
+    reference({ managerType: "environment" as string as "aws_sm" }),
+    /there is no manager_type environment/,
+  ],
   [
     "a region that is a host",
     reference({ authConfig: { aws_auth_type: "accessKey", aws_region: "x.example.com/" } }),

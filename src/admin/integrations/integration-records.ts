@@ -120,8 +120,7 @@ export async function readMappings(
   }
   for (const [index, { secret_reference_id }] of normal.entries()) {
     const row = await stores.secretReferences.get({ organisationId, workspaceId: null }, secret_reference_id);
-    const allowed = Array.isArray(row?.allowedWorkspaces) ? row.allowedWorkspaces : [];
-    const mayUseIt = row?.allowAllWorkspaces || workspaceId === null || allowed.includes(workspaceId);
+    const mayUseIt = row?.allowAllWorkspaces || workspaceId === null || row?.allowedWorkspaces?.includes(workspaceId);
     requireReferenced(mayUseIt ? row : undefined, `secret_mappings.${index}.secret_reference_id`);
   }
   return normal.length === 0 ? null : normal;

@@ -8,17 +8,22 @@ import { InvalidRequestError } from "../../errors.ts";
 import { requireBaseUrl } from "../../lib/address.ts";
 import { plainIssues } from "../../lib/issues.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
+import { NoContent } from "../../schemas/objects.ts";
 import {
   addressAuthFields,
   authSchemas,
+  CreatedSecretReference,
   CreateSecretReference,
   managerTypes,
   movingAuthFields,
+  type SecretReference,
+  SecretReferenceList,
+  SecretReference as SecretReferenceSchema,
   secretAuthFields,
   UpdateSecretReference,
 } from "../../schemas/secret-references.ts";
 import { requireSecureUrl } from "../core/addresses.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import {
   createSlug,
   readChoice,
@@ -40,8 +45,11 @@ function textsOf(value: unknown): AuthConfig {
   return Object.fromEntries(members.filter((member): member is [string, string] => typeof member[1] === "string"));
 }
 
-function toRecord(row: SecretReferenceRow) {
-  const masked = Object.entries(textsOf(row.masked)).map(([name, mask]) => [`masked_${name}`, mask]);
+/** Statuses as they are shown. */
+const shownStatuses = { active: "ACTIVE" } as const;
+
+function toRecord(row: SecretReferenceRow): SecretReference {
+  const masked = Object.entries(row.masked).map(([name, mask]) => [`masked_${name}`, mask]);
   return {
     id: row.id,
     organisation_id: row.organisationId,
@@ -49,13 +57,13 @@ function toRecord(row: SecretReferenceRow) {
     slug: row.slug,
     description: row.description,
     manager_type: row.managerType,
-    auth_config: { ...textsOf(row.authConfig), ...Object.fromEntries(masked) },
+    auth_config: { ...row.authConfig, ...Object.fromEntries(masked) },
     secret_path: row.secretPath,
     secret_key: row.secretKey,
     allow_all_workspaces: row.allowAllWorkspaces,
     allowed_workspaces: row.allowedWorkspaces ?? [],
-    tags: row.tags ?? null,
-    status: row.status.toUpperCase(),
+    tags: row.tags,
+    status: shownStatuses[row.status],
     created_by: row.createdBy,
     created_at: toIso(row.createdAt),
     last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
@@ -79,7 +87,11 @@ function readSearch(query: URLSearchParams): string | undefined {
   return text !== undefined && text.length > 255 ? refuseField("search", "must have at most 255 characters") : text;
 }
 
-async function listSecretReferences({ query, stores, tenant }: AdminCall<undefined>) {
+async function listSecretReferences({
+  query,
+  stores,
+  tenant,
+}: AdminCall<undefined>): Promise<AnswerOf<typeof SecretReferenceList>> {
   const managerType = readChoice(query, "manager_type", managerTypes);
   const search = readSearch(query);
   const tags = readTags(query);
@@ -150,7 +162,9 @@ async function sealAuth(call: AdminCall<unknown>, recordId: string, given: AuthC
   };
 }
 
-async function createSecretReference(call: AdminCall<CreateSecretReference>) {
+async function createSecretReference(
+  call: AdminCall<CreateSecretReference>,
+): Promise<Outcome<AnswerOf<typeof CreatedSecretReference>>> {
   const { body, stores, tenant, now, actor } = call;
   const config = textsOf(body.auth_config);
   checkAddresses(call, config);
@@ -173,7 +187,7 @@ async function createSecretReference(call: AdminCall<CreateSecretReference>) {
     tags: body.tags ?? null,
     allowedWorkspaces,
     allowAllWorkspaces: allowedWorkspaces === null && (body.allow_all_workspaces ?? true),
-    status: "active",
+    status: "active" as const,
     createdBy: actor,
     createdAt: now,
     lastUpdatedAt: now,
@@ -187,10 +201,9 @@ async function createSecretReference(call: AdminCall<CreateSecretReference>) {
 
 /** Credentials after a change: absent fields stay, null clears, fields of another mode are removed. */
 async function mergeAuth(call: AdminCall<unknown>, row: SecretReferenceRow, given: Record<string, string | null>) {
-  const masked = textsOf(row.masked);
-  const merged = Object.entries({ ...textsOf(row.authConfig), ...masked, ...given });
-  // rows hold only kinds of store that this schema knows
-  const schema = authSchemas[row.managerType as keyof typeof authSchemas];
+  const { masked, authConfig: before } = row;
+  const merged = Object.entries({ ...before, ...masked, ...given });
+  const schema = authSchemas[row.managerType];
   const checked = v.safeParse(schema, Object.fromEntries(merged.filter(([, value]) => value !== null)), plainIssues);
   if (!checked.success) {
     const [issue] = checked.issues;
@@ -202,7 +215,6 @@ async function mergeAuth(call: AdminCall<unknown>, row: SecretReferenceRow, give
   const entries = Object.entries(config);
   const sealed = await sealAuth(call, row.id, Object.fromEntries(entries.filter(([name]) => !isPreserved(name))));
   const obsolete = Object.keys(masked).filter((name) => !Object.hasOwn(config, name));
-  const before = textsOf(row.authConfig);
   const moved = movingAuthFields.find((name) => before[name] !== config[name]);
   const preserved = entries.map(([name]) => name).filter(isPreserved);
   if (moved !== undefined && preserved.length > 0) {
@@ -258,10 +270,8 @@ async function updateSecretReference(call: AdminCall<UpdateSecretReference>) {
 async function refuseInUse({ stores, tenant }: AdminCall<unknown>, row: SecretReferenceRow): Promise<void> {
   for (const name of [row.id, row.slug]) {
     const candidates = await stores.integrations.all(tenant, { contains: { secretMappings: JSON.stringify(name) } });
-    const user = candidates.find(
-      ({ secretMappings }) =>
-        Array.isArray(secretMappings) &&
-        secretMappings.some((mapping) => isObject(mapping) && mapping.secret_reference_id === name),
+    const user = candidates.find(({ secretMappings }) =>
+      secretMappings?.some(({ secret_reference_id }) => secret_reference_id === name),
     );
     if (user) {
       throw new InvalidRequestError(`Cannot delete this secret reference: ${user.name} takes a secret from it`, {
@@ -304,6 +314,7 @@ export const secretReferenceEndpoints: readonly AdminEndpoint[] = [
       { name: "current_page", description: "From 0" },
       { name: "page_size", description: "At most 100, default 20" },
     ],
+    response: SecretReferenceList,
     handle: listSecretReferences,
   }),
   defineWrite({
@@ -313,6 +324,7 @@ export const secretReferenceEndpoints: readonly AdminEndpoint[] = [
     access: access("create"),
     audit: audit("create"),
     body: CreateSecretReference,
+    response: CreatedSecretReference,
     handle: createSecretReference,
   }),
   defineRead({
@@ -320,6 +332,7 @@ export const secretReferenceEndpoints: readonly AdminEndpoint[] = [
     method: "GET",
     summary: "Show a reference to a secret",
     access: access("read"),
+    response: SecretReferenceSchema,
     handle: async (call) => toRecord(await findReference(call)),
   }),
   defineWrite({
@@ -329,6 +342,7 @@ export const secretReferenceEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("update"),
     body: UpdateSecretReference,
+    response: NoContent,
     handle: updateSecretReference,
   }),
   defineWrite({
@@ -337,6 +351,7 @@ export const secretReferenceEndpoints: readonly AdminEndpoint[] = [
     summary: "Delete a reference to a secret",
     access: access("delete"),
     audit: audit("delete"),
+    response: NoContent,
     handle: deleteSecretReference,
   }),
 ];

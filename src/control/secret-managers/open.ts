@@ -25,5 +25,5 @@ export function mayUseReference(
   workspaceId: string | null,
 ): boolean {
   if (allowAllWorkspaces || workspaceId === null) return true;
-  return Array.isArray(allowedWorkspaces) && allowedWorkspaces.includes(workspaceId);
+  return allowedWorkspaces?.includes(workspaceId) ?? false;
 }

@@ -1,4 +1,5 @@
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import { actorTypes } from "../../schemas/audit-logs.ts";
 
 /**
  * Audit log of an organisation, numbered without gaps. Triggers reject changes; each row's `mac` covers the previous
@@ -21,8 +22,7 @@ export const auditLogs = sqliteTable(
     requestHeaders: text("request_headers").notNull(),
     /** The acting user, or the key when there is no user. */
     userId: text("user_id").notNull(),
-    /** `user`, `api_key`, or `system` for what nobody asked for, such as alerts. */
-    userType: text("user_type").notNull(),
+    userType: text("user_type", { enum: actorTypes }).notNull(),
     workspaceId: text("workspace_id"),
     resourceType: text("resource_type").notNull(),
     resourceId: text("resource_id"),

@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { managerTypes } from "../../schemas/secret-references.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 
 /** Every sealed secret, in one table for the rotation of master keys. */
@@ -37,19 +38,18 @@ export const secretReferences = sqliteTable(
     slug: text("slug").notNull(),
     name: text("name").notNull(),
     description: text("description"),
-    /** `aws_sm`, `azure_kv` or `hashicorp_vault`. */
-    managerType: text("manager_type").notNull(),
+    managerType: text("manager_type", { enum: managerTypes }).notNull(),
     /** Credentials of the store that are not secret; the secrets are sealed in `secrets`. */
-    authConfig: jsonColumn("auth_config").notNull(),
+    authConfig: jsonColumn<Record<string, string>>("auth_config").notNull(),
     /** Masked forms of the sealed secrets by field name. */
-    masked: jsonColumn("masked").notNull().default(sql`'{}'`),
+    masked: jsonColumn<Record<string, string>>("masked").notNull().default(sql`'{}'`),
     secretPath: text("secret_path").notNull(),
     secretKey: text("secret_key"),
     allowAllWorkspaces: integer("allow_all_workspaces", { mode: "boolean" }).notNull().default(true),
     /** JSON array of workspace ids; used when not all are allowed. */
-    allowedWorkspaces: jsonColumn("allowed_workspaces"),
-    tags: jsonColumn("tags"),
-    status: text("status").notNull(),
+    allowedWorkspaces: jsonColumn<string[]>("allowed_workspaces"),
+    tags: jsonColumn<Record<string, string>>("tags"),
+    status: text("status", { enum: ["active"] }).notNull(),
     createdBy: text("created_by").notNull(),
     createdAt,
     lastUpdatedAt,
