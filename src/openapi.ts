@@ -1,7 +1,7 @@
 import type * as v from "valibot";
 import type { Endpoint } from "./endpoint.ts";
 import { definePublicEndpoint, isAdminEndpoint, operationNameOf } from "./endpoint.ts";
-import type { ErrorForm } from "./errors.ts";
+import { type ErrorForm, scimContentType } from "./errors.ts";
 import { isOperation } from "./inference/facts/operation-facts.ts";
 import { jsonReply } from "./lib/reply.ts";
 import { toPathTemplate } from "./lib/route-path.ts";
@@ -14,9 +14,18 @@ function json(schema: object) {
   return { content: { "application/json": { schema } } };
 }
 
+/** Content in the type of an endpoint: that of SCIM is `application/scim+json`. */
+function contentOf({ kind }: Endpoint, schema: object) {
+  return kind === "scim" ? { content: { [scimContentType]: { schema } } } : json(schema);
+}
+
 function requestBody(schema: v.GenericSchema, endpoint: Endpoint, convert: JsonSchemaOf): object {
   const optional = isAdminEndpoint(endpoint) && endpoint.bodyOptional === true;
   const body = json(convert(schema, "input"));
+  // clients of SCIM may send plain JSON, too (RFC 7644, section 3.1)
+  if (endpoint.kind === "scim") {
+    return { required: true, content: { [scimContentType]: body.content["application/json"], ...body.content } };
+  }
   if (!("handleForm" in endpoint)) return { required: !optional, ...body };
   const form = { "multipart/form-data": body.content["application/json"] };
   return { required: true, content: endpoint.acceptsJson ? { ...form, ...body.content } : form };
@@ -50,7 +59,7 @@ function streams(endpoint: Endpoint, convert: JsonSchemaOf): boolean {
 
 /** Content of a successful response. */
 function successOf(endpoint: Endpoint, convert: JsonSchemaOf): object {
-  const content = endpoint.response ? json(convert(endpoint.response, "output")).content : {};
+  const content = endpoint.response ? contentOf(endpoint, convert(endpoint.response, "output")).content : {};
   const streamed = streams(endpoint, convert) ? eventStream : {};
   const all = { ...content, ...streamed };
   return Object.keys(all).length > 0 ? { content: all } : {};
@@ -74,6 +83,7 @@ const errorSchemas: Readonly<Partial<Record<ErrorForm, string>>> = {
   gemini: "GeminiError",
   mcp: "RpcError",
   oauth: "OauthError",
+  scim: "ScimError",
 };
 
 /** The schema of an endpoint's errors. */
@@ -96,7 +106,7 @@ function operation(endpoint: Endpoint, operationId: string, convert: JsonSchemaO
   const parameters = parametersOf(endpoint);
   const body = bodyOf(endpoint, convert);
   const answer = successOf(endpoint, convert);
-  const failure = json(errorSchemaOf(endpoint));
+  const failure = contentOf(endpoint, errorSchemaOf(endpoint));
   return {
     operationId,
     summary: endpoint.summary,
@@ -187,6 +197,18 @@ const oauthErrorSchema = {
   },
 };
 
+/** Errors of the SCIM protocol (RFC 7644, section 3.12). */
+const scimErrorSchema = {
+  type: "object",
+  required: ["schemas", "status", "detail"],
+  properties: {
+    schemas: { type: "array", items: { const: "urn:ietf:params:scim:api:messages:2.0:Error" } },
+    status: { type: "string", description: "The HTTP status" },
+    scimType: { type: "string", description: "The kind of a failure with status 400 or 409" },
+    detail: { type: "string" },
+  },
+};
+
 /** Responses of endpoints with guardrails. */
 function guardedAnswers(endpoint: Endpoint, answer: object): object {
   const name = operationNameOf(endpoint);
@@ -223,6 +245,7 @@ async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {
         GeminiError: geminiErrorSchema,
         RpcError: rpcErrorSchema,
         OauthError: oauthErrorSchema,
+        ScimError: scimErrorSchema,
         RoutingConfig: toRoutingConfigSchema(convert),
       },
       parameters: parameterComponents,

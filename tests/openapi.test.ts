@@ -120,6 +120,19 @@ test("GET /openapi.json says where responses stream, and which headers trace a r
   }
 });
 
+test("GET /openapi.json describes what SCIM routes return, and their errors, in the type of SCIM", () => {
+  for (const endpoint of endpoints) {
+    if (endpoint.kind !== "scim") continue;
+    const name = `${endpoint.method} ${endpoint.path}`;
+    const { responses, requestBody } = document.paths[pathOf(endpoint)]?.[endpoint.method.toLowerCase()] ?? {};
+    const types = (status: string | number) => Object.keys(responses?.[status]?.content ?? {});
+    assert.deepEqual(types(endpoint.success), endpoint.success === 204 ? [] : ["application/scim+json"], name);
+    assert.deepEqual([types("4XX"), types("default")], [["application/scim+json"], ["application/scim+json"]], name);
+    const bodies = endpoint.body ? ["application/scim+json", "application/json"] : [];
+    assert.deepEqual(Object.keys(requestBody?.content ?? {}), bodies, name);
+  }
+});
+
 test("GET /openapi.json lists itself and nothing it does not serve", () => {
   const listed = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.keys(methods).map((method) => `${method.toUpperCase()} ${path}`),
@@ -154,6 +167,7 @@ test("GET /openapi.json has components and every reference leads to one", () => 
     "GeminiError",
     "RpcError",
     "OauthError",
+    "ScimError",
     "RoutingConfig",
   ]);
   assert.deepEqual(Object.keys(document.components.securitySchemes).sort(), ["Authorization", "gatewayKey"]);

@@ -134,7 +134,7 @@ export async function createOrganisationRows(options: NewOrganisationOptions): P
     id: crypto.randomUUID(),
     organisationId,
     email: options.ownerEmail ?? "owner@localhost",
-    role: "owner",
+    role: "owner" as const,
   };
   return {
     organisation: { id: organisationId, name, slug, createdAt },

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { Email, Reference } from "./control.ts";
-import { WorkspaceRole } from "./users.ts";
+import { IsoTime, listOf } from "./objects.ts";
+import { organisationRoles, userStatuses, WorkspaceRole } from "./users.ts";
 
 /** A user, by id or by e-mail address, and a role. */
 const Member = v.pipe(
@@ -22,3 +23,26 @@ export type AddMembers = v.InferOutput<typeof AddMembers>;
 /** Body of `PUT /admin/workspaces/{id}/users/{userId}`. */
 export const UpdateMember = v.object({ role: WorkspaceRole });
 export type UpdateMember = v.InferOutput<typeof UpdateMember>;
+
+/** A member of a workspace. */
+export const MemberRecord = v.object({
+  object: v.literal("workspace-user"),
+  /** Of the user. */
+  id: v.string(),
+  first_name: v.nullable(v.string()),
+  last_name: v.nullable(v.string()),
+  org_role: v.picklist(organisationRoles),
+  role: WorkspaceRole,
+  status: v.picklist(userStatuses),
+  workspace_id: v.string(),
+  email: v.string(),
+  /** Scopes that the role allows to the user's keys. */
+  scopes: v.array(v.string()),
+  settings: v.null(),
+  created_at: IsoTime,
+  last_updated_at: IsoTime,
+});
+export type MemberRecord = v.InferOutput<typeof MemberRecord>;
+
+/** Response of `GET /admin/workspaces/{id}/users`. */
+export const MemberList = listOf(MemberRecord);

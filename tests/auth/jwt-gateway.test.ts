@@ -3,6 +3,8 @@ import { after, before, test } from "node:test";
 import { listChanges } from "../../src/control/commit.ts";
 import type { Database, Statement } from "../../src/db/client.ts";
 import { createControlStores } from "../../src/db/stores/control.ts";
+import type { UserRow } from "../../src/db/tables/tenants.ts";
+import type { WorkspaceRole } from "../../src/schemas/users.ts";
 import { call, createOrganisation, done, refusal } from "../support/control.ts";
 import { chat, createTestGateway, type TestGateway, waitForLogs, workspaceKey } from "../support/gateway.ts";
 import { createTokenKey, signToken, type TokenChanges } from "../support/tokens.ts";
@@ -37,15 +39,19 @@ async function writeSettings(authSettings: object, id = organisationId): Promise
 /** The time a node takes to see what another one changed. */
 const followed = () => new Promise((resolve) => setTimeout(resolve, 700));
 
-async function addPerson(email: string, role: string | null, organisationRole = "member"): Promise<string> {
+async function addPerson(
+  email: string,
+  role: WorkspaceRole | null,
+  organisationRole: UserRow["role"] = "member",
+): Promise<string> {
   const id = crypto.randomUUID();
   const tenant = { organisationId, workspaceId: null };
   const { users, members } = stores();
-  const membership = { ...tenant, workspaceId, userId: id, role: role ?? "", createdAt: 0 };
+  const membership = { ...tenant, workspaceId, userId: id, createdAt: 0 };
   await write(
     organisationId,
     users.insert(tenant, { organisationId, id, email, role: organisationRole, createdAt: 0 }),
-    ...(role === null ? [] : [members.insert(tenant, membership)]),
+    ...(role === null ? [] : [members.insert(tenant, { ...membership, role })]),
   );
   await followed();
   return id;

@@ -226,7 +226,7 @@ test(`whatever is written and read in whichever order, a directory shows what a 
   }
   for (const name of ["a", "b", "c"]) {
     const id = crypto.randomUUID();
-    const row = { id, organisationId, email: `${name}@example.com`, role: "member", createdAt: 0 };
+    const row = { id, organisationId, email: `${name}@example.com`, role: "member" as const, createdAt: 0 };
     await database.write([stores.users.insert({ organisationId, workspaceId: null }, row)]);
     world.people.push(id);
   }

@@ -45,7 +45,7 @@ before(async () => {
   await send("POST /mcp-integrations", { ...tools, slug: "own-tools", workspace_id: first.workspaceId });
   await send("POST /mcp-servers", { ...at(), name: "s", slug: "own-server", mcp_integration_id: "own-tools" });
   toolGuardrail = await send("POST /guardrails", { ...at(), ...guardrail, target: "mcp_tools" });
-  const row = { id: person, organisationId, email: "person@example.com", role: "member", createdAt: 0 };
+  const row = { id: person, organisationId, email: "person@example.com", role: "member" as const, createdAt: 0 };
   await database.write([stores.users.insert({ organisationId, workspaceId: null }, row)]);
 });
 after(async () => {

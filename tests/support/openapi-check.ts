@@ -41,7 +41,12 @@ function closed(schema: Schema): Schema {
 export type AnswerCheck = (request: Request, response: Response) => Promise<void>;
 
 /** The response of the document for a status. */
-const success = (status: number): string => (status < 300 ? "200" : "default");
+function responseOf({ responses }: Operation, status: number) {
+  return responses[status] ?? responses[status < 300 ? "200" : "default"];
+}
+
+/** Content types of JSON responses that the document describes. */
+const jsonForm = /^application\/(?:scim\+)?json(?=;|$)/;
 
 function describe(errors: readonly OutputUnit[]): string {
   return errors.map(({ instanceLocation, error }) => `${instanceLocation}: ${error}`).join("\n");
@@ -57,7 +62,7 @@ export function createAnswerCheck(readDocument: () => Promise<Document>): Answer
   let schemas: Record<string, Schema> = {};
   const validators = new Map<Schema, Validator>();
 
-  const schemaOf = async ({ method, url }: Request, status: number): Promise<Schema | undefined> => {
+  const contentOf = async ({ method, url }: Request, status: number) => {
     if (!routes) {
       const document = await readDocument();
       schemas = document.components.schemas;
@@ -68,8 +73,8 @@ export function createAnswerCheck(readDocument: () => Promise<Document>): Answer
     }
     const { pathname } = new URL(url);
     const route = routes.find(({ form, operations }) => form.test(pathname) && operations[method.toLowerCase()]);
-    const found = route?.operations[method.toLowerCase()]?.responses[success(status)];
-    return found?.content?.["application/json"]?.schema;
+    const operation = route?.operations[method.toLowerCase()];
+    return operation && responseOf(operation, status)?.content;
   };
   const validatorOf = (schema: Schema): Validator => {
     const known = validators.get(schema);
@@ -79,10 +84,17 @@ export function createAnswerCheck(readDocument: () => Promise<Document>): Answer
     return made;
   };
   return async (request, response) => {
-    if (!/^application\/json/.test(response.headers.get("content-type") ?? "")) return;
+    const [type] = jsonForm.exec(response.headers.get("content-type") ?? "") ?? [];
+    if (type === undefined) return;
     // its responses are its upstream's, whatever the route
     if (response.headers.get("x-gateway-provider") === "passthrough") return;
-    const schema = await schemaOf(request, response.status);
+    const content = await contentOf(request, response.status);
+    const call = `${request.method} ${request.url} (${response.status})`;
+    const isScim = content?.["application/scim+json"] !== undefined;
+    // a path that cannot be read is refused in the common form, before its route is found
+    if (response.ok && content && isScim !== (type === "application/scim+json"))
+      throw new Error(`${call} is of the type ${type}`);
+    const schema = content?.[type]?.schema;
     // a list that is still being written is not waited for
     if (!schema || request.url.includes(":streamGenerateContent")) return;
     const answer = parseJson(await response.clone().text());
@@ -90,6 +102,6 @@ export function createAnswerCheck(readDocument: () => Promise<Document>): Answer
     if (answer === undefined) return;
     const { valid, errors } = validatorOf(schema).validate(answer);
     if (valid) return;
-    throw new Error(`${request.method} ${request.url} (${response.status}) is not as documented:\n${describe(errors)}`);
+    throw new Error(`${call} is not as documented:\n${describe(errors)}`);
   };
 }

@@ -5,6 +5,7 @@ import { blocksInlineConfig, settingsOf, toRecord } from "../../control/settings
 import type { OrganisationRow, UserRow, WorkspaceMemberRow, WorkspaceRow } from "../../db/tables/tenants.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import { securitySettingsOf } from "../../endpoint/role.ts";
+import type { MemberRecord } from "../../schemas/members.ts";
 import type { WorkspaceDefaults } from "../../schemas/workspaces.ts";
 import type { AdminCall } from "./endpoint.ts";
 import { toJson } from "./json-column.ts";
@@ -103,8 +104,8 @@ export function toMember(
   member: WorkspaceMemberRow,
   user: UserRow,
   view: { organisation: OrganisationRow; workspace: WorkspaceRow },
-) {
-  const role = user.role === "member" ? (member.role as Role) : "admin"; // stored roles are valid roles
+): MemberRecord {
+  const role = user.role === "member" ? member.role : "admin";
   return {
     object: "workspace-user",
     id: user.id,
@@ -130,11 +131,11 @@ export async function toMembers(
   { stores, tenant }: AdminCall<unknown>,
   rows: readonly WorkspaceMemberRow[],
   view: { organisation: OrganisationRow; workspace: WorkspaceRow },
-) {
+): Promise<MemberRecord[]> {
   const { organisationId } = tenant;
   // a few by their ids, many by reading all: a statement binds only so many values
   const ids = rows.length <= maxNamed ? { id: rows.map(({ userId }) => userId) } : {};
-  const where = { ...ids, status: "active" };
+  const where = { ...ids, status: "active" as const };
   const users = await stores.users.all({ organisationId, workspaceId: null }, { where });
   const userOf = new Map(users.map((user) => [user.id, user]));
   return rows.flatMap((row) => {

@@ -4,6 +4,7 @@ import type { WorkspaceRow } from "../../db/tables/tenants.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { ConflictError } from "../../errors.ts";
+import type { WorkspaceRole } from "../../schemas/users.ts";
 import { CreateWorkspace, DeleteWorkspace, UpdateWorkspace } from "../../schemas/workspaces.ts";
 import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
 import { toLimitList, toStoredUsageList } from "../core/limits.ts";
@@ -85,7 +86,7 @@ async function shareIntegrations(
 async function readFirstMembers(call: AdminCall<CreateWorkspace>) {
   const { body, stores, tenant, context } = call;
   const creator = context.principal.userId;
-  const roles = new Map<string, string>((body.users ?? []).map(({ id, role }) => [id, role]));
+  const roles = new Map<string, WorkspaceRole>((body.users ?? []).map(({ id, role }) => [id, role]));
   if (creator !== null) roles.set(creator, "admin");
   const users = await stores.users.all(tenant, { where: { id: [...roles.keys()], status: "active" } });
   for (const [index, { id }] of (body.users ?? []).entries()) {
@@ -136,7 +137,7 @@ async function createWorkspace(call: AdminCall<CreateWorkspace>) {
     ...tenant,
     userId: user.id,
     role,
-    source: "manual",
+    source: "manual" as const,
     ...times,
   });
   const users = members.map((member) => toMember(memberRow(member), member.user, { organisation, workspace: row }));

@@ -4,7 +4,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import { firstPlainIssue } from "../../lib/issues.ts";
 import { isObject } from "../../lib/json.ts";
 import { Email, Name, Text } from "../../schemas/control.ts";
-import { type ScimEmail, ScimEmails, ScimFlag, type ScimOperation } from "../../schemas/scim.ts";
+import { type ScimEmail, ScimEmails, ScimFlag, type ScimOperation, type ScimSubAttribute } from "../../schemas/scim.ts";
 import { refuseField } from "../core/request.ts";
 import { type Condition, readPath } from "./filter.ts";
 
@@ -26,7 +26,8 @@ interface Attribute {
   /** Clears the attribute; undefined for required ones. */
   cleared?: Partial<UserDraft>;
   /** The attribute as `GET /Schemas` describes it. */
-  described: { type: string; description: string; required?: boolean; caseExact?: boolean; uniqueness?: string };
+  described: Pick<ScimSubAttribute, "type" | "description"> &
+    Partial<Pick<ScimSubAttribute, "required" | "caseExact" | "uniqueness">>;
 }
 
 function read<Schema extends v.GenericSchema>(schema: Schema, value: unknown, path: string): v.InferOutput<Schema> {

@@ -1,7 +1,15 @@
 import type { ScimEndpoint } from "../../endpoint.ts";
-import type { AdminCall } from "../core/endpoint.ts";
+import {
+  type ScimAttribute,
+  ScimConfiguration,
+  ScimResourceTypeList,
+  ScimSchemaList,
+  type ScimSubAttribute,
+  schemaIds,
+} from "../../schemas/scim.ts";
+import type { AdminCall, AnswerOf } from "../core/endpoint.ts";
 import { userAttributes } from "./attributes.ts";
-import { baseOf, maxCount, schemaIds, toListResponse } from "./resources.ts";
+import { baseOf, maxCount, toListResponse } from "./resources.ts";
 import { defineScimRead } from "./serve.ts";
 
 /** Defaults of an attribute's description (RFC 7643, section 2.2). */
@@ -12,19 +20,24 @@ const plainAttribute = {
   mutability: "readWrite",
   returned: "default",
   uniqueness: "none",
-};
+} as const;
 
-const text = (name: string, description: string) => ({ name, type: "string", description, ...plainAttribute });
-const flag = (name: string, description: string) => ({ name, type: "boolean", description, ...plainAttribute });
+const ofType =
+  (type: ScimSubAttribute["type"]) =>
+  (name: string, description: string): ScimSubAttribute => {
+    return { name, type, description, ...plainAttribute };
+  };
+const text = ofType("string");
+const flag = ofType("boolean");
 
 /** Subattributes of attributes that are objects or lists of them. */
-const parts: Readonly<Record<string, readonly object[]>> = {
+const parts: Readonly<Record<string, readonly ScimSubAttribute[]>> = {
   emails: [text("value", "Address"), text("type", "Kind, such as work"), flag("primary", "Whether it is the main one")],
 };
 
 /** Attributes of a user, from their table; those with a dot become subattributes. */
-function describeUser(): object[] {
-  const described = new Map<string, { subAttributes: object[] } & Record<string, unknown>>();
+function describeUser(): ScimAttribute[] {
+  const described = new Map<string, ScimSubAttribute & { subAttributes: ScimSubAttribute[] }>();
   for (const [path, { described: own }] of Object.entries(userAttributes)) {
     const [name = "", part] = path.split(".");
     const former = described.get(name)?.subAttributes ?? [];
@@ -48,7 +61,7 @@ function describeUser(): object[] {
   );
 }
 
-const groupAttributes = [
+const groupAttributes: ScimAttribute[] = [
   { ...text("displayName", "Name of the group"), required: true, uniqueness: "server" },
   { ...text("externalId", "Identifier of the group at the identity provider"), caseExact: true },
   {
@@ -76,13 +89,13 @@ const kinds = [
   { id: "Group", endpoint: "/Groups", description: "A group of users", describe: () => groupAttributes },
 ] as const;
 
-function metaOf(call: AdminCall<undefined>, resourceType: string, path: string) {
+function metaOf<Kind extends string>(call: AdminCall<undefined>, resourceType: Kind, path: string) {
   return { resourceType, location: `${baseOf(call)}/${path}` };
 }
 
-async function readSchemas(call: AdminCall<undefined>) {
+async function readSchemas(call: AdminCall<undefined>): Promise<AnswerOf<typeof ScimSchemaList>> {
   const schemas = kinds.map(({ id, description, describe }) => ({
-    schemas: ["urn:ietf:params:scim:schemas:core:2.0:Schema"],
+    schemas: ["urn:ietf:params:scim:schemas:core:2.0:Schema" as const],
     id: schemaIds[id],
     name: id,
     description,
@@ -92,9 +105,9 @@ async function readSchemas(call: AdminCall<undefined>) {
   return toListResponse(schemas, schemas.length);
 }
 
-async function readResourceTypes(call: AdminCall<undefined>) {
+async function readResourceTypes(call: AdminCall<undefined>): Promise<AnswerOf<typeof ScimResourceTypeList>> {
   const types = kinds.map(({ id, endpoint, description }) => ({
-    schemas: ["urn:ietf:params:scim:schemas:core:2.0:ResourceType"],
+    schemas: ["urn:ietf:params:scim:schemas:core:2.0:ResourceType" as const],
     id,
     name: id,
     endpoint,
@@ -106,8 +119,12 @@ async function readResourceTypes(call: AdminCall<undefined>) {
   return toListResponse(types, types.length);
 }
 
-async function readConfiguration(call: AdminCall<undefined>) {
-  const token = { type: "oauthbearertoken", name: "Bearer token", description: "A token from POST /admin/scim/tokens" };
+async function readConfiguration(call: AdminCall<undefined>): Promise<AnswerOf<typeof ScimConfiguration>> {
+  const token = {
+    type: "oauthbearertoken" as const,
+    name: "Bearer token",
+    description: "A token from POST /admin/scim/tokens",
+  };
   return {
     schemas: ["urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig"],
     patch: { supported: true },
@@ -122,10 +139,26 @@ async function readConfiguration(call: AdminCall<undefined>) {
 }
 
 /** Endpoints that describe the service to identity providers (RFC 7644, section 4). */
-export const scimDiscoveryEndpoints: readonly ScimEndpoint[] = (
-  [
-    ["ServiceProviderConfig", "Show the supported features of SCIM", readConfiguration],
-    ["ResourceTypes", "List resource types", readResourceTypes],
-    ["Schemas", "List the attributes of resources", readSchemas],
-  ] as const
-).map(([name, summary, handle]) => defineScimRead({ method: "GET", path: `/scim/v2/${name}`, summary, handle }));
+export const scimDiscoveryEndpoints: readonly ScimEndpoint[] = [
+  defineScimRead({
+    method: "GET",
+    path: "/scim/v2/ServiceProviderConfig",
+    summary: "Show the supported features of SCIM",
+    response: ScimConfiguration,
+    handle: readConfiguration,
+  }),
+  defineScimRead({
+    method: "GET",
+    path: "/scim/v2/ResourceTypes",
+    summary: "List resource types",
+    response: ScimResourceTypeList,
+    handle: readResourceTypes,
+  }),
+  defineScimRead({
+    method: "GET",
+    path: "/scim/v2/Schemas",
+    summary: "List the attributes of resources",
+    response: ScimSchemaList,
+    handle: readSchemas,
+  }),
+];

@@ -1,8 +1,8 @@
 import type { ScimGroupRow } from "../../db/tables/scim.ts";
 import type { ScimEndpoint } from "../../endpoint.ts";
 import { ConflictError } from "../../errors.ts";
-import { ScimGroup, ScimPatch } from "../../schemas/scim.ts";
-import type { AdminCall } from "../core/endpoint.ts";
+import { ScimGroup, ScimGroupList, ScimGroupResource, ScimPatch } from "../../schemas/scim.ts";
+import type { AdminCall, AnswerOf, Outcome } from "../core/endpoint.ts";
 import { readText, refuseField, requireFound, requireId } from "../core/request.ts";
 import { type FilterTable, textFilter, toListOptions } from "./filter.ts";
 import { applyGroupOperations, type GroupDraft } from "./group-operations.ts";
@@ -25,7 +25,7 @@ async function readMembers({ stores, tenant }: AdminCall<unknown>, groupIds: rea
   return members;
 }
 
-async function listGroups(call: AdminCall<undefined>) {
+async function listGroups(call: AdminCall<undefined>): Promise<AnswerOf<typeof ScimGroupList>> {
   const { stores, tenant, query } = call;
   const { startIndex, count } = readWindow(call);
   const options = toListOptions(readText(query, "filter"), filters);
@@ -44,7 +44,7 @@ async function findGroup(call: AdminCall<unknown>) {
   return requireFound(await call.stores.scimGroups.get(call.tenant, id), "group");
 }
 
-async function readGroup(call: AdminCall<undefined>) {
+async function readGroup(call: AdminCall<undefined>): Promise<ScimGroupResource> {
   const row = await findGroup(call);
   const members = readSelection(call)("members") ? await readMembers(call, [row.id]) : undefined;
   return select(call, toGroupResource(call, row, members?.get(row.id)));
@@ -86,7 +86,12 @@ async function refuseOtherRole({ stores, tenant }: AdminCall<unknown>, groupId: 
 }
 
 /** Saves a group and updates the memberships that follow from it. */
-async function saveGroup(call: AdminCall<unknown>, row: ScimGroupRow, draft: GroupDraft, isNew: boolean) {
+async function saveGroup(
+  call: AdminCall<unknown>,
+  row: ScimGroupRow,
+  draft: GroupDraft,
+  isNew: boolean,
+): Promise<Outcome<ScimGroupResource>> {
   const { stores, tenant, now } = call;
   const { organisationId } = tenant;
   const { displayName, externalId, members } = draft;
@@ -174,6 +179,7 @@ export const scimGroupEndpoints: readonly ScimEndpoint[] = [
     method: "GET",
     path: "/scim/v2/Groups",
     summary: "List groups",
+    response: ScimGroupList,
     handle: listGroups,
     query: [
       { name: "filter", description: "displayName, externalId or id, eq and a value; several joined by and" },
@@ -189,9 +195,17 @@ export const scimGroupEndpoints: readonly ScimEndpoint[] = [
     success: 201,
     audit: audit("create"),
     body: ScimGroup,
+    response: ScimGroupResource,
     handle: createGroup,
   }),
-  defineScimRead({ method: "GET", path: one, summary: "Show a group", query: [excluded], handle: readGroup }),
+  defineScimRead({
+    method: "GET",
+    path: one,
+    summary: "Show a group",
+    query: [excluded],
+    response: ScimGroupResource,
+    handle: readGroup,
+  }),
   defineScimWrite({
     method: "PUT",
     path: one,
@@ -199,6 +213,7 @@ export const scimGroupEndpoints: readonly ScimEndpoint[] = [
     success: 200,
     audit: audit("update"),
     body: ScimGroup,
+    response: ScimGroupResource,
     handle: replaceGroup,
   }),
   defineScimWrite({
@@ -208,6 +223,7 @@ export const scimGroupEndpoints: readonly ScimEndpoint[] = [
     success: 200,
     audit: audit("update"),
     body: ScimPatch,
+    response: ScimGroupResource,
     handle: changeGroup,
   }),
   defineScimWrite({

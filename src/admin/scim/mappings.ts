@@ -1,7 +1,13 @@
 import type { ScimGroupRow, ScimMappingRow } from "../../db/tables/scim.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { CreateScimMapping } from "../../schemas/scim.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import {
+  CreateScimMapping,
+  DeletedScimMapping,
+  ScimGroupNames,
+  ScimMappingList,
+  ScimMappingRecord,
+} from "../../schemas/scim.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import {
   readChoice,
   readPage,
@@ -17,18 +23,18 @@ import { planMemberships, readGroupName, readMembershipFacts } from "./membershi
 
 const pageRules = { size: 50, max: 100, page: { name: "page", first: 0 } };
 
-function toRecord({ id, workspaceId, groupId, role }: ScimMappingRow, displayName: string) {
+function toRecord({ id, workspaceId, groupId, role }: ScimMappingRow, displayName: string): ScimMappingRecord {
   return { id, workspace_id: workspaceId, scim_group: displayName, scim_group_id: groupId, role };
 }
 
-async function listMappings(call: AdminCall<undefined>) {
+async function listMappings(call: AdminCall<undefined>): Promise<AnswerOf<typeof ScimMappingList>> {
   const { stores, tenant, query } = call;
   const { workspaceId } = await readTenant(call);
   const groupId = readText(query, "scim_group_id")?.toLowerCase();
   const role = readChoice(query, "role", ["admin", "member", "manager"]);
   const page = readPage(query, pageRules);
   const where = {
-    status: "active",
+    status: "active" as const,
     ...(groupId !== undefined && { groupId }),
     ...(role !== undefined && { role }),
     ...(workspaceId !== null && { workspaceId }),
@@ -74,7 +80,7 @@ async function readFacts(call: AdminCall<unknown>, groupId: string) {
   );
 }
 
-async function createMapping(call: AdminCall<CreateScimMapping>) {
+async function createMapping(call: AdminCall<CreateScimMapping>): Promise<Outcome<ScimMappingRecord>> {
   const { body, stores, tenant, now } = call;
   const { role } = body;
   const { workspaceId } = await requireWorkspace(call, body.workspace_id);
@@ -88,7 +94,8 @@ async function createMapping(call: AdminCall<CreateScimMapping>) {
   if (same) return { answer: toRecord(same, group.displayName), recordId: same.id, statements: [] };
   const { organisationId } = tenant;
   const times = { createdAt: now, lastUpdatedAt: now };
-  const mapping = { id: crypto.randomUUID(), organisationId, workspaceId, groupId: group.id, role, status: "active" };
+  const status = "active" as const;
+  const mapping = { id: crypto.randomUUID(), organisationId, workspaceId, groupId: group.id, role, status };
   const facts = await readFacts(call, group.id);
   facts.mappings.push(mapping);
   const plan = await planMemberships(call, facts);
@@ -103,7 +110,7 @@ async function createMapping(call: AdminCall<CreateScimMapping>) {
   };
 }
 
-async function deleteMapping(call: AdminCall<undefined>) {
+async function deleteMapping(call: AdminCall<undefined>): Promise<Outcome<AnswerOf<typeof DeletedScimMapping>>> {
   const { stores, tenant, params, now } = call;
   const row = await stores.scimMappings.find(tenant, { id: requireId(params, "id", "mapping"), status: "active" });
   const { id, groupId, workspaceId } = requireFound(row, "mapping");
@@ -120,7 +127,8 @@ async function deleteMapping(call: AdminCall<undefined>) {
   };
 }
 
-async function listGroups({ stores, tenant, query }: AdminCall<undefined>) {
+async function listGroups(call: AdminCall<undefined>): Promise<AnswerOf<typeof ScimGroupNames>> {
+  const { stores, tenant, query } = call;
   const search = readText(query, "search");
   if (search !== undefined && search.length < 2) refuseField("search", "must have at least 2 characters");
   const options = { anyCase: { contains: { displayName: search } }, page: readPage(query, pageRules) };
@@ -147,6 +155,7 @@ export const scimMappingEndpoints: readonly AdminEndpoint[] = [
     method: "GET",
     path,
     summary: "List group mappings",
+    response: ScimMappingList,
     handle: listMappings,
     query: [
       { name: "workspace_id", description: "Id or slug of a workspace" },
@@ -162,6 +171,7 @@ export const scimMappingEndpoints: readonly AdminEndpoint[] = [
     summary: "Map a group to a workspace",
     audit: audit("create"),
     body: CreateScimMapping,
+    response: ScimMappingRecord,
     handle: createMapping,
   }),
   defineWrite({
@@ -170,6 +180,7 @@ export const scimMappingEndpoints: readonly AdminEndpoint[] = [
     path: `${path}/:id`,
     summary: "Delete a group mapping",
     audit: audit("delete"),
+    response: DeletedScimMapping,
     handle: deleteMapping,
   }),
   defineRead({
@@ -178,6 +189,7 @@ export const scimMappingEndpoints: readonly AdminEndpoint[] = [
     path: "/v1/scim/groups",
     summary: "List groups of identity providers",
     query: [{ name: "search", description: "Part of the name, at least 2 characters" }, ...paging],
+    response: ScimGroupNames,
     handle: listGroups,
   }),
 ];

@@ -1,19 +1,24 @@
 import type { Statement } from "../../db/client.ts";
 import type { ScimGroupRow, ScimMappingRow } from "../../db/tables/scim.ts";
 import type { WorkspaceMemberRow, WorkspaceRow } from "../../db/tables/tenants.ts";
+import { type WorkspaceRole, workspaceRoles } from "../../schemas/users.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { removeUpstreamAccounts } from "../core/upstream-accounts.ts";
 import { type Leaving, narrowInvites } from "../users/invite-acceptance.ts";
 
-const ranks: Readonly<Record<string, number>> = { member: 1, manager: 2, admin: 3 };
+const ranks: Readonly<Record<WorkspaceRole, number>> = { member: 1, manager: 2, admin: 3 };
+
+/** 0 for no role. */
+const rankOf = (role: WorkspaceRole | undefined): number => (role === undefined ? 0 : ranks[role]);
 
 /** Form of the names of groups that need no mapping. */
 const automaticName = /^ws-(.+)-role-(admin|manager|member)$/i;
 
 /** The workspace and role in a group's name. */
-export function readGroupName(displayName: string): { workspace: string; role: string } | undefined {
-  const [, workspace, role] = automaticName.exec(displayName) ?? [];
-  return workspace === undefined || role === undefined ? undefined : { workspace, role: role.toLowerCase() };
+export function readGroupName(displayName: string): { workspace: string; role: WorkspaceRole } | undefined {
+  const [, workspace, named] = automaticName.exec(displayName) ?? [];
+  const role = workspaceRoles.find((one) => one === named?.toLowerCase());
+  return workspace === undefined || role === undefined ? undefined : { workspace, role };
 }
 
 /** The workspace with this slug, else name; a name of several workspaces matches none. */
@@ -104,14 +109,14 @@ function workspacesOf(group: Pick<ScimGroupRow, "id" | "displayName">, { mapping
 }
 
 /** Roles by workspace and user, from the groups; the highest counts. */
-function wantedRoles(facts: MembershipFacts): Map<string, Map<string, string>> {
-  const wanted = new Map(facts.userIds.map((id) => [id, new Map<string, string>()]));
+function wantedRoles(facts: MembershipFacts): Map<string, Map<string, WorkspaceRole>> {
+  const wanted = new Map(facts.userIds.map((id) => [id, new Map<string, WorkspaceRole>()]));
   for (const group of facts.groups.values()) {
     const places = workspacesOf(group, facts);
     for (const userId of facts.members.get(group.id) ?? []) {
       const roles = facts.active.has(userId) ? wanted.get(userId) : undefined;
       for (const { workspaceId, role } of roles ? places : []) {
-        if ((ranks[role] ?? 0) > (ranks[roles?.get(workspaceId) ?? ""] ?? 0)) roles?.set(workspaceId, role);
+        if (rankOf(role) > rankOf(roles?.get(workspaceId))) roles?.set(workspaceId, role);
       }
     }
   }
@@ -162,7 +167,7 @@ export async function planMemberships(call: AdminCall<unknown>, facts: Membershi
     const next = roles?.get(workspaceId);
     roles?.delete(workspaceId);
     if (source !== "scim" || next === role) continue;
-    const own = { workspaceId, userId, source: "scim" };
+    const own = { workspaceId, userId, source: "scim" as const };
     if (next === undefined) leaving.push({ workspaceId, userId });
     statements.push(
       next === undefined

@@ -1,15 +1,9 @@
 import type { ScimGroupRow } from "../../db/tables/scim.ts";
 import type { UserRow } from "../../db/tables/tenants.ts";
 import { InvalidRequestError } from "../../errors.ts";
+import { type ScimGroupResource, type ScimUserResource, schemaIds } from "../../schemas/scim.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { readText, toIso } from "../core/request.ts";
-import type { Representation } from "./serve.ts";
-
-/** Identifiers of the core schemas (RFC 7643, section 8.7). */
-export const schemaIds = {
-  User: "urn:ietf:params:scim:schemas:core:2.0:User",
-  Group: "urn:ietf:params:scim:schemas:core:2.0:Group",
-} as const;
 
 /** Most resources of a page. */
 export const maxCount = 100;
@@ -20,7 +14,7 @@ export function baseOf({ context }: AdminCall<unknown>): string {
   return `${origin}${pathname.startsWith("/v1/") ? "/v1" : ""}/scim/v2`;
 }
 
-function metaOf(call: AdminCall<unknown>, kind: "User" | "Group", row: UserRow | ScimGroupRow) {
+function metaOf<Kind extends "User" | "Group">(call: AdminCall<unknown>, kind: Kind, row: UserRow | ScimGroupRow) {
   return {
     resourceType: kind,
     created: toIso(row.createdAt),
@@ -33,14 +27,18 @@ function metaOf(call: AdminCall<unknown>, kind: "User" | "Group", row: UserRow |
 export type GroupOfUser = Pick<ScimGroupRow, "id" | "displayName">;
 
 /** A user's representation (RFC 7643, section 4.1). */
-export function toUserResource(call: AdminCall<unknown>, row: UserRow, groups: readonly GroupOfUser[]) {
+export function toUserResource(
+  call: AdminCall<unknown>,
+  row: UserRow,
+  groups: readonly GroupOfUser[],
+): ScimUserResource {
   const { id, firstName, lastName, email, externalId } = row;
   const fullName = [firstName, lastName].filter((part) => part !== null).join(" ");
   return {
     schemas: [schemaIds.User],
     id,
     ...(externalId !== null && { externalId }),
-    userName: row.userName,
+    userName: row.userName ?? email,
     ...(fullName !== "" && {
       name: {
         formatted: fullName,
@@ -54,7 +52,7 @@ export function toUserResource(call: AdminCall<unknown>, row: UserRow, groups: r
     groups: groups.map((group) => ({
       value: group.id,
       display: group.displayName,
-      type: "direct",
+      type: "direct" as const,
       $ref: `${baseOf(call)}/Groups/${group.id}`,
     })),
     meta: metaOf(call, "User", row),
@@ -66,7 +64,11 @@ export function toUserResource(call: AdminCall<unknown>, row: UserRow, groups: r
  *
  * @param members Ids of users; undefined leaves the attribute out.
  */
-export function toGroupResource(call: AdminCall<unknown>, row: ScimGroupRow, members: ReadonlySet<string> | undefined) {
+export function toGroupResource(
+  call: AdminCall<unknown>,
+  row: ScimGroupRow,
+  members: ReadonlySet<string> | undefined,
+): ScimGroupResource {
   const { id, displayName, externalId } = row;
   return {
     schemas: [schemaIds.Group],
@@ -74,7 +76,7 @@ export function toGroupResource(call: AdminCall<unknown>, row: ScimGroupRow, mem
     ...(externalId !== null && { externalId }),
     displayName,
     ...(members && {
-      members: [...members].map((value) => ({ value, type: "User", $ref: `${baseOf(call)}/Users/${value}` })),
+      members: [...members].map((value) => ({ value, type: "User" as const, $ref: `${baseOf(call)}/Users/${value}` })),
     }),
     meta: metaOf(call, "Group", row),
   };
@@ -105,14 +107,14 @@ export function readSelection({ query }: AdminCall<unknown>): (attribute: string
 }
 
 /** A resource with the requested attributes. */
-export function select<Resource extends Representation>(
+export function select<Resource extends ScimUserResource | ScimGroupResource>(
   call: AdminCall<unknown>,
   resource: Resource,
-): Partial<Resource> & Representation {
+): Resource {
   const isWanted = readSelection(call);
   const wanted = Object.entries(resource).filter(([name]) => isWanted(name));
-  // the rest are fields of the resource, which include those of every representation
-  return Object.fromEntries(wanted) as Partial<Resource> & Representation;
+  // the fields that can be left out are optional in resources
+  return Object.fromEntries(wanted) as Resource;
 }
 
 function readNumber(query: URLSearchParams, name: string): number | undefined {
@@ -128,9 +130,9 @@ export function readWindow({ query }: AdminCall<unknown>): { startIndex: number;
 }
 
 /** A list of resources (RFC 7644, section 3.4.2). */
-export function toListResponse(resources: readonly object[], total: number, startIndex = 1) {
+export function toListResponse<Resource>(resources: readonly Resource[], total: number, startIndex = 1) {
   return {
-    schemas: ["urn:ietf:params:scim:api:messages:2.0:ListResponse"],
+    schemas: ["urn:ietf:params:scim:api:messages:2.0:ListResponse" as const],
     totalResults: total,
     itemsPerPage: resources.length,
     startIndex,

@@ -5,7 +5,7 @@ import { scimContentType } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { commitAudited } from "../core/audit-values.ts";
-import { type AdminCall, type Outcome, toCall } from "../core/endpoint.ts";
+import { type AdminCall, type AnswerOf, type Outcome, toCall } from "../core/endpoint.ts";
 import { auditRefusals, checkBody, readAdminBody, requirePlainPath } from "../core/serve.ts";
 
 /** Names of attributes and message fields; their case is ignored (RFC 7643, section 2.1). */
@@ -52,7 +52,7 @@ export function serveScim(endpoint: ScimEndpoint, context: CallerContext): Promi
 }
 
 /** A representation of a resource or a list of them. */
-export interface Representation {
+interface Representation {
   schemas: readonly string[];
   meta?: { location: string };
 }
@@ -67,13 +67,19 @@ function toReply(answer: Representation | undefined, status: number): Reply {
   };
 }
 
-type ScimDefinition = Omit<ScimEndpoint, "kind" | "access" | "tag" | "handleScim" | "body" | "audit" | "success">;
+type ScimDefinition = Omit<
+  ScimEndpoint,
+  "kind" | "access" | "tag" | "handleScim" | "body" | "audit" | "success" | "response"
+>;
 
 const common = { kind: "scim", access: "scim", errorForm: "scim", errorsBelow: "/scim/v2", tag: "SCIM" } as const;
 
-/** Declares an endpoint that reads. */
-export function defineScimRead(
-  definition: ScimDefinition & { handle(call: AdminCall<undefined>): Promise<Representation> },
+/** Declares an endpoint that reads. What its handler returns has the type of the response's schema. */
+export function defineScimRead<Answer extends v.GenericSchema>(
+  definition: ScimDefinition & {
+    response: Answer;
+    handle(call: AdminCall<undefined>): Promise<AnswerOf<Answer> & Representation>;
+  },
 ): ScimEndpoint {
   const { handle, ...row } = definition;
   return {
@@ -84,13 +90,20 @@ export function defineScimRead(
   };
 }
 
-/** Declares an endpoint that changes something; see `defineWrite` for the rules of its handler. */
-export function defineScimWrite<Schema extends v.GenericSchema = v.GenericSchema<unknown, undefined>>(
+/**
+ * Declares an endpoint that changes something; see `defineWrite` for the rules of its handler. Without a schema of the
+ * response it has no body.
+ */
+export function defineScimWrite<
+  Schema extends v.GenericSchema = v.GenericSchema<unknown, undefined>,
+  Answer extends v.GenericSchema = v.GenericSchema<unknown, undefined>,
+>(
   definition: ScimDefinition & {
     success: ScimEndpoint["success"];
     audit: NonNullable<ScimEndpoint["audit"]>;
     body?: Schema;
-    handle(call: AdminCall<v.InferOutput<Schema>>): Promise<Outcome & { answer: Representation | undefined }>;
+    response?: Answer;
+    handle(call: AdminCall<v.InferOutput<Schema>>): Promise<Outcome<AnswerOf<Answer> & (Representation | undefined)>>;
   },
 ): ScimEndpoint {
   const { handle, ...row } = definition;

@@ -2,11 +2,13 @@ import { maskSecret, mintApiKey } from "../../auth/api-key.ts";
 import { scimTokenPrefix } from "../../auth/scim-token.ts";
 import type { ScimTokenRow } from "../../db/tables/scim.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { CreateScimToken } from "../../schemas/scim.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import { CreateScimToken, ScimTokenList, ScimTokenRecord } from "../../schemas/scim.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { readPage, refuseField, requireFound, requireId, toIso, toList } from "../core/request.ts";
 
-function toRecord({ id, name, organisationId, masked, expiresAt, createdAt }: ScimTokenRow, token: string = masked) {
+function toRecord(row: ScimTokenRow, token: string = row.masked): ScimTokenRecord {
+  const { id, name, organisationId, expiresAt, createdAt } = row;
   return {
     id,
     token,
@@ -18,7 +20,8 @@ function toRecord({ id, name, organisationId, masked, expiresAt, createdAt }: Sc
   };
 }
 
-async function createToken({ body, stores, tenant, now, context: { services } }: AdminCall<CreateScimToken>) {
+async function createToken(call: AdminCall<CreateScimToken>): Promise<Outcome<ScimTokenRecord>> {
+  const { body, stores, tenant, now, context } = call;
   const { name, expires_at: expiresAt = null } = body;
   if (expiresAt !== null && expiresAt <= now) refuseField("expires_at", "must be in the future");
   const { key: token, lookupId } = mintApiKey(scimTokenPrefix);
@@ -30,13 +33,14 @@ async function createToken({ body, stores, tenant, now, context: { services } }:
     lookupId,
     expiresAt,
     createdAt: now,
-    digest: await services.keyMac(token),
+    digest: await context.services.keyMac(token),
     masked: maskSecret(token),
   };
   return { answer: toRecord(row, token), recordId: row.id, statements: [stores.scimTokens.insert(tenant, row)] };
 }
 
-async function listTokens({ stores, tenant, query }: AdminCall<undefined>) {
+async function listTokens(call: AdminCall<undefined>): Promise<AnswerOf<typeof ScimTokenList>> {
+  const { stores, tenant, query } = call;
   const { rows, total } = await stores.scimTokens.list(tenant, { page: readPage(query, { size: 50, max: 100 }) });
   return toList(
     rows.map((row) => toRecord(row)),
@@ -44,7 +48,8 @@ async function listTokens({ stores, tenant, query }: AdminCall<undefined>) {
   );
 }
 
-async function deleteToken({ stores, tenant, params }: AdminCall<undefined>) {
+async function deleteToken(call: AdminCall<undefined>): Promise<Outcome<AnswerOf<typeof NoContent>>> {
+  const { stores, tenant, params } = call;
   const { id } = requireFound(await stores.scimTokens.get(tenant, requireId(params, "id", "token")), "token");
   return { answer: {}, recordId: id, statements: [stores.scimTokens.remove(tenant, { id })] };
 }
@@ -66,6 +71,7 @@ export const scimTokenEndpoints: readonly AdminEndpoint[] = [
     audit: audit("create"),
     body: CreateScimToken,
     bodyOptional: true,
+    response: ScimTokenRecord,
     handle: createToken,
   }),
   defineRead({
@@ -73,6 +79,7 @@ export const scimTokenEndpoints: readonly AdminEndpoint[] = [
     method: "GET",
     path,
     summary: "List tokens of identity providers",
+    response: ScimTokenList,
     handle: listTokens,
   }),
   defineWrite({
@@ -81,6 +88,7 @@ export const scimTokenEndpoints: readonly AdminEndpoint[] = [
     path: `${path}/:id`,
     summary: "Revoke a token",
     audit: audit("delete"),
+    response: NoContent,
     handle: deleteToken,
   }),
 ];

@@ -2,8 +2,8 @@ import type { UserRow } from "../../db/tables/tenants.ts";
 import type { ScimEndpoint } from "../../endpoint.ts";
 import { ConflictError, PermissionError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
-import { ScimPatch, ScimUser } from "../../schemas/scim.ts";
-import type { AdminCall } from "../core/endpoint.ts";
+import { ScimPatch, ScimUser, ScimUserList, ScimUserResource } from "../../schemas/scim.ts";
+import type { AdminCall, AnswerOf, Outcome } from "../core/endpoint.ts";
 import { readText, refuseField, requireFound, requireId } from "../core/request.ts";
 import { cancelInvites } from "../users/invite-acceptance.ts";
 import { joinChanges, leavingStatements } from "../users/memberships.ts";
@@ -51,7 +51,7 @@ async function toResources(call: AdminCall<unknown>, rows: readonly UserRow[]) {
   return rows.map((row) => select(call, toUserResource(call, row, groups?.get(row.id) ?? [])));
 }
 
-async function listUsers(call: AdminCall<undefined>) {
+async function listUsers(call: AdminCall<undefined>): Promise<AnswerOf<typeof ScimUserList>> {
   const { stores, tenant, query } = call;
   const { startIndex, count } = readWindow(call);
   const wanted = toListOptions(readText(query, "filter"), filters);
@@ -71,7 +71,7 @@ async function findUser({ stores, tenant, params }: AdminCall<unknown>): Promise
   return requireFound(row, "user");
 }
 
-async function toAnswer(call: AdminCall<unknown>, row: UserRow) {
+async function toAnswer(call: AdminCall<unknown>, row: UserRow): Promise<ScimUserResource> {
   const groups = await readGroups(call, [row]);
   return select(call, toUserResource(call, row, groups.get(row.id) ?? []));
 }
@@ -128,7 +128,7 @@ async function restoreAccess(call: AdminCall<unknown>, userId: string): Promise<
 }
 
 /** Saves an existing user as the identity provider describes them. */
-async function saveUser(call: AdminCall<unknown>, row: UserRow, draft: UserDraft) {
+async function saveUser(call: AdminCall<unknown>, row: UserRow, draft: UserDraft): Promise<Outcome<ScimUserResource>> {
   const { stores, tenant, now } = call;
   const email = emailOf(draft, row.email);
   const wasActive = row.status === "active";
@@ -138,7 +138,7 @@ async function saveUser(call: AdminCall<unknown>, row: UserRow, draft: UserDraft
   if (email !== row.email || (draft.active && !wasActive)) await requireAllowedDomain(call, email);
   await refuseDuplicates(call, draft, row.id);
   const { userName, externalId, firstName, lastName } = draft;
-  const status = draft.active ? "active" : "inactive";
+  const status: UserRow["status"] = draft.active ? "active" : "inactive";
   const changes = { email, userName, externalId, firstName, lastName, status, lastUpdatedAt: now };
   const nothing: MembershipPlan = { statements: [] };
   // a user with a new address must not join again by a link to the former one
@@ -152,7 +152,7 @@ async function saveUser(call: AdminCall<unknown>, row: UserRow, draft: UserDraft
   };
 }
 
-async function createUser(call: AdminCall<ScimUser>) {
+async function createUser(call: AdminCall<ScimUser>): Promise<Outcome<ScimUserResource>> {
   const { body, stores, tenant, now } = call;
   const draft = setAttributes(blankDraft, body);
   const email = emailOf(draft);
@@ -170,7 +170,7 @@ async function createUser(call: AdminCall<ScimUser>) {
   await refuseDuplicates(call, draft, undefined);
   const { userName, externalId, firstName, lastName } = draft;
   const { organisationId } = tenant;
-  const status = draft.active ? "active" : "inactive";
+  const status: UserRow["status"] = draft.active ? "active" : "inactive";
   // a deactivated user must not join by a link either
   const ended = draft.active ? undefined : await cancelInvites(call, tenant, email);
   const row: UserRow = {
@@ -211,14 +211,14 @@ async function deleteUser(call: AdminCall<undefined>) {
   const { id, role, email } = await findUser(call);
   if (role === "owner") refuseOwner("delete");
   const ended = await endAccess(call, { id, emails: [email] });
-  const forgotten = { status: "inactive", role: "member", userName: null, externalId: null, lastUpdatedAt: now };
+  const forgotten = { userName: null, externalId: null, lastUpdatedAt: now };
   return {
     answer: undefined,
     recordId: id,
     statements: [
       ...ended.statements,
       stores.scimGroupMembers.remove(tenant, { userId: id }),
-      stores.users.update(tenant, { id }, forgotten),
+      stores.users.update(tenant, { id }, { ...forgotten, status: "inactive", role: "member" }),
     ],
   };
 }
@@ -232,6 +232,7 @@ export const scimUserEndpoints: readonly ScimEndpoint[] = [
     method: "GET",
     path: "/scim/v2/Users",
     summary: "List provisioned users",
+    response: ScimUserList,
     handle: listUsers,
     query: [
       {
@@ -249,9 +250,10 @@ export const scimUserEndpoints: readonly ScimEndpoint[] = [
     success: 201,
     audit: audit("create"),
     body: ScimUser,
+    response: ScimUserResource,
     handle: createUser,
   }),
-  defineScimRead({ method: "GET", path: one, summary: "Show a user", handle: readUser }),
+  defineScimRead({ method: "GET", path: one, summary: "Show a user", response: ScimUserResource, handle: readUser }),
   defineScimWrite({
     method: "PUT",
     path: one,
@@ -259,6 +261,7 @@ export const scimUserEndpoints: readonly ScimEndpoint[] = [
     success: 200,
     audit: audit("update"),
     body: ScimUser,
+    response: ScimUserResource,
     handle: replaceUser,
   }),
   defineScimWrite({
@@ -268,6 +271,7 @@ export const scimUserEndpoints: readonly ScimEndpoint[] = [
     success: 200,
     audit: audit("update"),
     body: ScimPatch,
+    response: ScimUserResource,
     handle: changeUser,
   }),
   defineScimWrite({

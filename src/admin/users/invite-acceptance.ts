@@ -1,7 +1,6 @@
 import { noDefaults, type Principal } from "../../auth/principal.ts";
 import { type CallerContext, noMetadata, type RequestContext, type Services } from "../../context.ts";
 import type { AuditDraft } from "../../control/audit-chain.ts";
-import { toRecord } from "../../control/settings.ts";
 import type { Statement } from "../../db/client.ts";
 import type { ControlStores } from "../../db/stores/control.ts";
 import type { InviteRow, UserRow } from "../../db/tables/tenants.ts";
@@ -11,8 +10,9 @@ import { ConflictError, toGatewayError } from "../../errors.ts";
 import { randomBase62 } from "../../lib/hash.ts";
 import { dayMs } from "../../lib/periods.ts";
 import { jsonReply } from "../../lib/reply.ts";
-import { AcceptInvite } from "../../schemas/invites.ts";
+import { AcceptedInvite, AcceptInvite, type InviteRecord } from "../../schemas/invites.ts";
 import { auditRefusal, commitAudited } from "../core/audit-values.ts";
+import type { AnswerOf } from "../core/endpoint.ts";
 import { isRecordId, requireFound } from "../core/request.ts";
 import { checkWholeBody, maxAdminBodyBytes } from "../core/serve.ts";
 import {
@@ -28,7 +28,7 @@ import {
 export const inviteLifetimeMs = 7 * dayMs;
 
 /** The current status of an invite's row. */
-export function inviteStatus({ status, expiresAt }: InviteRow, now: number): string {
+export function inviteStatus({ status, expiresAt }: InviteRow, now: number): InviteRecord["status"] {
   return status === "pending" && expiresAt <= now ? "expired" : status;
 }
 
@@ -77,7 +77,7 @@ export async function cancelInvites(
 ): Promise<MembershipChange> {
   const tenant = { organisationId, workspaceId: null };
   const pending = await stores.invites.all(tenant, { where: { email, status: "pending" } });
-  const changes = { status: "cancelled", lastUpdatedAt: now };
+  const changes = { status: "cancelled" as const, lastUpdatedAt: now };
   return {
     statements: pending.map(({ id }) => stores.invites.update(tenant, { id, status: "pending" }, changes)),
     keys: [],
@@ -112,9 +112,8 @@ export async function narrowInvites(
   const idOf = new Map(users.map(({ id, email }) => [email, id]));
   const left = new Set(leaving.map(({ workspaceId, userId }) => `${userId} ${workspaceId}`));
   const narrowed = pending.flatMap((invite) => {
-    const wanted = Array.isArray(invite.workspaces) ? invite.workspaces : [];
-    const workspaces = wanted.filter((one) => !left.has(`${idOf.get(invite.email)} ${toRecord(one).id}`));
-    return workspaces.length < wanted.length ? [{ id: invite.id, workspaces }] : [];
+    const workspaces = invite.workspaces.filter(({ id }) => !left.has(`${idOf.get(invite.email)} ${id}`));
+    return workspaces.length < invite.workspaces.length ? [{ id: invite.id, workspaces }] : [];
   });
   return {
     statements: narrowed.map(({ id, workspaces }) => stores.invites.update(tenant, { id }, { workspaces })),
@@ -156,7 +155,7 @@ function userStatements(
     firstName: person.firstName ?? invite.firstName ?? user?.firstName ?? null,
     lastName: person.lastName ?? invite.lastName ?? user?.lastName ?? null,
   };
-  const member = { ...names, role, status: "active", lastUpdatedAt: now };
+  const member = { ...names, role, status: "active" as const, lastUpdatedAt: now };
   if (user) return [stores.users.update(tenant, { id: user.id }, member)];
   const { organisationId } = invite;
   return [stores.users.insert(tenant, { id, organisationId, email, ...member, createdAt: now })];
@@ -166,8 +165,7 @@ function userStatements(
 async function joinWorkspaces(invite: InviteRow, userId: string, parts: MembershipParts) {
   const { stores, now } = parts;
   const tenant = { organisationId: invite.organisationId, workspaceId: null };
-  const wanted = Array.isArray(invite.workspaces) ? invite.workspaces.map(toRecord) : [];
-  const roles = new Map(wanted.map(({ id, role }) => [String(id), String(role)]));
+  const roles = new Map(invite.workspaces.map(({ id, role }) => [id, role]));
   const where = { id: [...roles.keys()], status: "active" };
   const workspaces = await stores.workspaces.all(tenant, { where });
   const organisation = requireFound(await stores.organisations.get(invite.organisationId), "invite");
@@ -204,7 +202,7 @@ async function acceptanceStatements(
   }
   const id = user?.id ?? person.newId ?? crypto.randomUUID();
   const joined = await joinWorkspaces(invite, id, parts);
-  const accepted = { status: "accepted", acceptedAt: now, lastUpdatedAt: now };
+  const accepted = { status: "accepted" as const, acceptedAt: now, lastUpdatedAt: now };
   return {
     userId: id,
     statements: [
@@ -323,6 +321,13 @@ export async function acceptByEmail(
   return isAccepted;
 }
 
+function toAccepted(userId: string, keys: readonly MadeKey[]): AnswerOf<typeof AcceptedInvite> {
+  const shown = keys.map(({ id, key, workspaceId }) => {
+    return { id, key, workspace_id: workspaceId, object: "api-key" as const };
+  });
+  return { id: userId, object: "user", api_keys: shown };
+}
+
 /** The endpoint by which an invited person becomes a user: the link's token is their only credential. */
 export const acceptEndpoints: readonly Endpoint[] = [
   definePublicEndpoint({
@@ -332,14 +337,11 @@ export const acceptEndpoints: readonly Endpoint[] = [
     tag: "Invites",
     summary: "Accept an invite with the token of its link",
     body: AcceptInvite,
+    response: AcceptedInvite,
     async handle(context) {
       try {
         const { userId, keys } = await accept(context);
-        return jsonReply({
-          id: userId,
-          object: "user",
-          api_keys: keys.map(({ id, key, workspaceId }) => ({ id, key, workspace_id: workspaceId, object: "api-key" })),
-        });
+        return jsonReply(toAccepted(userId, keys));
       } catch (error) {
         throw toGatewayError(error);
       }

@@ -1,10 +1,18 @@
 import { mayHoldScope, normaliseScope } from "../../auth/scopes.ts";
-import { toRecord } from "../../control/settings.ts";
 import type { InviteRow } from "../../db/tables/tenants.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { ConflictError } from "../../errors.ts";
-import { CreateInvite } from "../../schemas/invites.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import {
+  CreatedInvite,
+  CreateInvite,
+  InviteList,
+  InviteRecord,
+  inviteStatuses,
+  ResentInvite,
+} from "../../schemas/invites.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import { assignedRoles, type WorkspaceRole } from "../../schemas/users.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import { applyMetadataSchema } from "../core/metadata-schema.ts";
 import {
@@ -29,10 +37,9 @@ import {
 } from "./invite-acceptance.ts";
 import type { FirstKey } from "./memberships.ts";
 
-const statuses = ["pending", "accepted", "cancelled", "expired"] as const;
+const statuses = [...inviteStatuses, "expired"] as const;
 
-function toInvite(row: InviteRow, now: number) {
-  const workspaces = Array.isArray(row.workspaces) ? row.workspaces.map(toRecord) : [];
+function toInvite(row: InviteRow, now: number): InviteRecord {
   return {
     object: "invite",
     id: row.id,
@@ -45,7 +52,7 @@ function toInvite(row: InviteRow, now: number) {
     accepted_at: toIso(row.acceptedAt),
     status: inviteStatus(row, now),
     invited_by: row.invitedBy,
-    workspaces: workspaces.map(({ id, role }) => ({ workspace_id: id, role })),
+    workspaces: row.workspaces.map(({ id, role }) => ({ workspace_id: id, role })),
   };
 }
 
@@ -53,14 +60,14 @@ function toInvite(row: InviteRow, now: number) {
 function whereStatus(status: (typeof statuses)[number] | undefined, now: number) {
   if (status === undefined) return {};
   if (status === "expired") {
-    return { where: { status: "pending" }, between: { column: "expiresAt" as const, to: now + 1 } };
+    return { where: { status: "pending" as const }, between: { column: "expiresAt" as const, to: now + 1 } };
   }
   if (status === "pending") return { where: { status }, between: { column: "expiresAt" as const, from: now + 1 } };
   return { where: { status } };
 }
 
-async function listInvites({ query, stores, tenant, now }: AdminCall<undefined>) {
-  const role = readChoice(query, "role", ["admin", "member"]);
+async function listInvites({ query, stores, tenant, now }: AdminCall<undefined>): Promise<AnswerOf<typeof InviteList>> {
+  const role = readChoice(query, "role", assignedRoles);
   const email = readText(query, "email")?.toLowerCase();
   const { where, between } = whereStatus(readChoice(query, "status", statuses), now);
   const { rows, total } = await stores.invites.list(tenant, {
@@ -122,11 +129,11 @@ async function createToken({ context, tenant, now }: AdminCall<unknown>, id: str
   };
 }
 
-async function createInvite(call: AdminCall<CreateInvite>) {
+async function createInvite(call: AdminCall<CreateInvite>): Promise<Outcome<AnswerOf<typeof CreatedInvite>>> {
   const { body, stores, tenant, now, actor } = call;
   const { email, role } = body;
   await refuseKnown(call, email);
-  const workspaces = new Map<string, string>();
+  const workspaces = new Map<string, WorkspaceRole>();
   for (const { id: named, role } of body.workspaces) {
     const { workspaceId } = await readTenant(call, named);
     workspaces.set(String(workspaceId), role);
@@ -139,7 +146,7 @@ async function createInvite(call: AdminCall<CreateInvite>) {
     email,
     role,
     ...stored,
-    status: "pending",
+    status: "pending" as const,
     invitedBy: actor,
     firstName: body.first_name ?? null,
     lastName: body.last_name ?? null,
@@ -155,17 +162,17 @@ async function createInvite(call: AdminCall<CreateInvite>) {
   };
 }
 
-async function cancelInvite(call: AdminCall<undefined>) {
+async function cancelInvite(call: AdminCall<undefined>): Promise<Outcome<AnswerOf<typeof NoContent>>> {
   const { stores, tenant, now } = call;
   const row = await findInvite(call);
   if (row.status === "accepted") {
     throw new ConflictError("Cannot cancel this invite: it is accepted", { code: "AB07" });
   }
-  const changes = { status: "cancelled", lastUpdatedAt: now };
+  const changes = { status: "cancelled" as const, lastUpdatedAt: now };
   return { answer: {}, recordId: row.id, statements: [stores.invites.update(tenant, { id: row.id }, changes)] };
 }
 
-async function resendInvite(call: AdminCall<undefined>) {
+async function resendInvite(call: AdminCall<undefined>): Promise<Outcome<AnswerOf<typeof ResentInvite>>> {
   const { stores, tenant, now } = call;
   const row = await findInvite(call);
   if (row.status !== "pending") {
@@ -201,6 +208,7 @@ export const inviteEndpoints: readonly AdminEndpoint[] = [
       { name: "currentPage", description: "Page, counted from 0" },
       { name: "pageSize", description: "Rows per page; default 50, at most 1000" },
     ],
+    response: InviteList,
     handle: listInvites,
   }),
   defineWrite({
@@ -211,6 +219,7 @@ export const inviteEndpoints: readonly AdminEndpoint[] = [
     access: access("create"),
     audit: audit("create"),
     body: CreateInvite,
+    response: CreatedInvite,
     handle: createInvite,
   }),
   defineRead({
@@ -219,6 +228,7 @@ export const inviteEndpoints: readonly AdminEndpoint[] = [
     path: one,
     summary: "Show an invite",
     access: access("read"),
+    response: InviteRecord,
     handle: async (call) => toInvite(await findInvite(call), call.now),
   }),
   defineWrite({
@@ -228,6 +238,7 @@ export const inviteEndpoints: readonly AdminEndpoint[] = [
     summary: "Cancel an invite",
     access: access("delete"),
     audit: audit("delete"),
+    response: NoContent,
     handle: cancelInvite,
   }),
   defineWrite({
@@ -237,6 +248,7 @@ export const inviteEndpoints: readonly AdminEndpoint[] = [
     summary: "Create a new link for an invite",
     access: { keys: "admin", scopes: ["organisation_users.create", "organisation_users.update"] },
     audit: audit("resend"),
+    response: ResentInvite,
     handle: resendInvite,
   }),
 ];

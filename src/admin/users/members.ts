@@ -1,7 +1,9 @@
 import type { UserRow, WorkspaceMemberRow } from "../../db/tables/tenants.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { AddMembers, type Member, UpdateMember } from "../../schemas/members.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { AddMembers, type Member, MemberList, MemberRecord, UpdateMember } from "../../schemas/members.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import type { WorkspaceRole } from "../../schemas/users.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import {
   forbid,
   readChoice,
@@ -16,7 +18,7 @@ import { type FoundWorkspace, findWorkspace, requireOrganisation, toMembers } fr
 import { narrowInvites } from "./invite-acceptance.ts";
 import { joinChanges, joiningStatements, leavingStatements, type MembershipChange } from "./memberships.ts";
 
-async function listMembers(call: AdminCall<undefined>) {
+async function listMembers(call: AdminCall<undefined>): Promise<AnswerOf<typeof MemberList>> {
   const { query, stores } = call;
   const { row, tenant } = await findWorkspace(call);
   const organisation = await requireOrganisation(call);
@@ -39,7 +41,7 @@ async function findMember(call: AdminCall<unknown>) {
   return { workspace, member };
 }
 
-async function readMember(call: AdminCall<undefined>) {
+async function readMember(call: AdminCall<undefined>): Promise<MemberRecord> {
   const { workspace, member } = await findMember(call);
   const view = { organisation: await requireOrganisation(call), workspace: workspace.row };
   const [shown] = await toMembers(call, [member], view);
@@ -69,7 +71,7 @@ async function requireRolesWithin(
 async function toMembership(
   call: AdminCall<AddMembers>,
   place: FoundWorkspace & { current: WorkspaceMemberRow | undefined },
-  { user, role }: { user: UserRow; role: string },
+  { user, role }: { user: UserRow; role: WorkspaceRole },
 ): Promise<MembershipChange> {
   const { stores, now } = call;
   const { row: workspace, tenant, current } = place;
@@ -77,7 +79,7 @@ async function toMembership(
     const organisation = await requireOrganisation(call);
     return joiningStatements({ organisation, workspace, userId: user.id, role }, call);
   }
-  const changes = { role, source: "manual", lastUpdatedAt: now };
+  const changes = { role, source: "manual" as const, lastUpdatedAt: now };
   return {
     statements: [stores.members.update(tenant, { userId: user.id }, changes)],
     keys: [],
@@ -101,7 +103,7 @@ async function findUsers({ stores }: AdminCall<unknown>, { tenant }: FoundWorksp
   return found;
 }
 
-async function addMembers(call: AdminCall<AddMembers>) {
+async function addMembers(call: AdminCall<AddMembers>): Promise<Outcome<AnswerOf<typeof NoContent>>> {
   const { body, stores } = call;
   const found = await findWorkspace(call);
   const wanted = await findUsers(call, found, body.users);
@@ -115,12 +117,12 @@ async function addMembers(call: AdminCall<AddMembers>) {
   return { answer: {}, recordId: found.row.id, statements };
 }
 
-async function updateMember(call: AdminCall<UpdateMember>) {
+async function updateMember(call: AdminCall<UpdateMember>): Promise<Outcome<AnswerOf<typeof NoContent>>> {
   const { body, stores, now } = call;
   const { workspace, member } = await findMember(call);
   await requireRolesWithin(call, workspace, [body.role, member.role]);
   const { userId } = member;
-  const changes = { role: body.role, source: "manual", lastUpdatedAt: now };
+  const changes = { role: body.role, source: "manual" as const, lastUpdatedAt: now };
   return {
     answer: {},
     recordId: userId,
@@ -128,7 +130,7 @@ async function updateMember(call: AdminCall<UpdateMember>) {
   };
 }
 
-async function removeMember(call: AdminCall<undefined>) {
+async function removeMember(call: AdminCall<undefined>): Promise<Outcome<AnswerOf<typeof NoContent>>> {
   const { workspace, member } = await findMember(call);
   await requireRolesWithin(call, workspace, [member.role]);
   const { userId } = member;
@@ -159,6 +161,7 @@ export const memberEndpoints: readonly AdminEndpoint[] = [
       { name: "current_page", description: "Page, counted from 0" },
       { name: "page_size", description: "Rows per page; default 50, at most 1000" },
     ],
+    response: MemberList,
     handle: listMembers,
   }),
   defineWrite({
@@ -169,6 +172,7 @@ export const memberEndpoints: readonly AdminEndpoint[] = [
     access: access("create"),
     audit: audit("create"),
     body: AddMembers,
+    response: NoContent,
     handle: addMembers,
   }),
   defineRead({
@@ -177,6 +181,7 @@ export const memberEndpoints: readonly AdminEndpoint[] = [
     path: one,
     summary: "Show a member of a workspace",
     access: access("read"),
+    response: MemberRecord,
     handle: readMember,
   }),
   defineWrite({
@@ -187,6 +192,7 @@ export const memberEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("update"),
     body: UpdateMember,
+    response: NoContent,
     handle: updateMember,
   }),
   defineWrite({
@@ -196,6 +202,7 @@ export const memberEndpoints: readonly AdminEndpoint[] = [
     summary: "Remove a member from a workspace",
     access: access("delete"),
     audit: audit("delete"),
+    response: NoContent,
     handle: removeMember,
   }),
 ];

@@ -8,6 +8,7 @@ import type { Filter, Tenant } from "../../db/tenant-store.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { stringOf } from "../../lib/json.ts";
 import { dayMs } from "../../lib/periods.ts";
+import type { WorkspaceRole } from "../../schemas/users.ts";
 import { mintKey } from "../api-keys/key-minting.ts";
 import { applyMetadataSchema, type RecordMetadata } from "../core/metadata-schema.ts";
 import { removeUpstreamAccounts } from "../core/upstream-accounts.ts";
@@ -34,7 +35,7 @@ interface Joining {
   organisation: OrganisationRow;
   workspace: WorkspaceRow;
   userId: string;
-  role: string;
+  role: WorkspaceRole;
   /** Where the membership comes from. Default `manual`. */
   source?: "manual" | "scim";
   /** A requested key; without it one is created where the settings say so. */

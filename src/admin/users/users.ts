@@ -1,7 +1,8 @@
 import type { UserRow } from "../../db/tables/tenants.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { UpdateUser } from "../../schemas/users.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import { UpdateUser, UserList, UserRecord } from "../../schemas/users.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import {
   forbid,
   readChoice,
@@ -26,7 +27,7 @@ async function readWorkspaceSlugs({ stores, tenant }: AdminCall<unknown>, rows: 
   };
 }
 
-async function toUsers(call: AdminCall<unknown>, rows: readonly UserRow[]) {
+async function toUsers(call: AdminCall<unknown>, rows: readonly UserRow[]): Promise<UserRecord[]> {
   const slugsOf = await readWorkspaceSlugs(call, rows);
   return rows.map((row) => ({
     object: "user",
@@ -41,10 +42,10 @@ async function toUsers(call: AdminCall<unknown>, rows: readonly UserRow[]) {
   }));
 }
 
-async function listUsers(call: AdminCall<undefined>) {
+async function listUsers(call: AdminCall<undefined>): Promise<AnswerOf<typeof UserList>> {
   const role = readChoice(call.query, "role", ["owner", "admin", "member"]);
   const email = readText(call.query, "email")?.toLowerCase();
-  const where = { status: "active", ...(role && { role }), ...(email !== undefined && { email }) };
+  const where = { status: "active" as const, ...(role && { role }), ...(email !== undefined && { email }) };
   const { rows, total } = await call.stores.users.list(call.tenant, { where, page: readPage(call.query) });
   return toList(await toUsers(call, rows), total);
 }
@@ -55,9 +56,9 @@ async function findUser({ params, stores, tenant }: AdminCall<unknown>): Promise
   return requireFound(await stores.users.find(tenant, { id, status: "active" }), "user");
 }
 
-async function readUser(call: AdminCall<undefined>) {
+async function readUser(call: AdminCall<undefined>): Promise<UserRecord> {
   const [user] = await toUsers(call, [await findUser(call)]);
-  return user;
+  return requireFound(user, "user");
 }
 
 /** @throws {PermissionError} AB03 for the owner, whose role is fixed. */
@@ -65,7 +66,7 @@ function requireNoOwner({ role }: UserRow): void {
   if (role === "owner") forbid("The owner of the organisation cannot be changed or deleted");
 }
 
-async function updateUser(call: AdminCall<UpdateUser>) {
+async function updateUser(call: AdminCall<UpdateUser>): Promise<Outcome<AnswerOf<typeof NoContent>>> {
   const row = await findUser(call);
   requireNoOwner(row);
   if (row.role === call.body.role) refuseField("role", `this user has the role ${row.role} already`);
@@ -73,7 +74,7 @@ async function updateUser(call: AdminCall<UpdateUser>) {
   return { answer: {}, recordId: row.id, statements: [call.stores.users.update(call.tenant, { id: row.id }, changes)] };
 }
 
-async function deleteUser(call: AdminCall<undefined>) {
+async function deleteUser(call: AdminCall<undefined>): Promise<Outcome<AnswerOf<typeof NoContent>>> {
   const { stores, tenant, now } = call;
   const row = await findUser(call);
   requireNoOwner(row);
@@ -112,6 +113,7 @@ export const userEndpoints: readonly AdminEndpoint[] = [
       { name: "currentPage", description: "Page, counted from 0" },
       { name: "pageSize", description: "Rows per page; default 50, at most 1000" },
     ],
+    response: UserList,
     handle: listUsers,
   }),
   defineRead({
@@ -120,6 +122,7 @@ export const userEndpoints: readonly AdminEndpoint[] = [
     path: one,
     summary: "Show a user",
     access: access("read"),
+    response: UserRecord,
     handle: readUser,
   }),
   defineWrite({
@@ -130,6 +133,7 @@ export const userEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("update"),
     body: UpdateUser,
+    response: NoContent,
     handle: updateUser,
   }),
   defineWrite({
@@ -139,6 +143,7 @@ export const userEndpoints: readonly AdminEndpoint[] = [
     summary: "Remove a user",
     access: access("delete"),
     audit: audit("delete"),
+    response: NoContent,
     handle: deleteUser,
   }),
 ];

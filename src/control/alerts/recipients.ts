@@ -1,5 +1,6 @@
 import type { ControlStores } from "../../db/stores/control.ts";
 import type { LimitAlertRow } from "../../db/tables/limits.ts";
+import type { UserRow } from "../../db/tables/tenants.ts";
 
 type Stores = Pick<
   ControlStores,
@@ -35,7 +36,11 @@ function toAddresses(given: readonly unknown[]): string[] {
 }
 
 /** Reads addresses of active users. */
-async function addressesOf(stores: Stores, organisationId: string, filter: { id?: string[]; role?: string[] }) {
+async function addressesOf(
+  stores: Stores,
+  organisationId: string,
+  filter: { id?: string[]; role?: UserRow["role"][] },
+) {
   if (filter.id?.length === 0) return [];
   const tenant = { organisationId, workspaceId: null };
   const users = await stores.users.all(tenant, { where: { ...filter, status: "active" } });

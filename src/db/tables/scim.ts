@@ -1,4 +1,5 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import { workspaceRoles } from "../../schemas/users.ts";
 import { createdAt, lastUpdatedAt } from "./columns.ts";
 import { users, workspaces } from "./tenants.ts";
 
@@ -62,9 +63,9 @@ export const scimMappings = sqliteTable(
     groupId: text("group_id")
       .notNull()
       .references(() => scimGroups.id, { onDelete: "cascade" }),
-    role: text("role").notNull(),
-    /** `active` or `archived`. */
-    status: text("status").notNull(),
+    /** In the workspace. */
+    role: text("role", { enum: workspaceRoles }).notNull(),
+    status: text("status", { enum: ["active", "archived"] }).notNull(),
     createdAt,
     lastUpdatedAt,
   },

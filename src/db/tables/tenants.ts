@@ -1,6 +1,8 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { RateLimit, StoredBudget } from "../../schemas/control.ts";
+import { type InvitedPlace, inviteStatuses } from "../../schemas/invites.ts";
+import { assignedRoles, organisationRoles, userStatuses, workspaceRoles } from "../../schemas/users.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 
 /** Organisations: the tenants. */
@@ -59,12 +61,12 @@ export const users = sqliteTable(
       .notNull()
       .references(() => organisations.id),
     email: text("email").notNull(),
-    /** `owner`, `admin` or `member` of the organisation. */
-    role: text("role").notNull(),
+    /** In the organisation. */
+    role: text("role", { enum: organisationRoles }).notNull(),
     firstName: text("first_name"),
     lastName: text("last_name"),
-    /** `active`, or `inactive` for users that an identity provider removed. */
-    status: text("status").notNull().default("active"),
+    /** `inactive` for removed users. */
+    status: text("status", { enum: userStatuses }).notNull().default("active"),
     /** The identity provider's id of the user. */
     externalId: text("external_id"),
     userName: text("user_name"),
@@ -86,10 +88,11 @@ export const workspaceMembers = sqliteTable(
     userId: text("user_id")
       .notNull()
       .references(() => users.id),
-    /** `admin`, `manager` or `member`. */
-    role: text("role").notNull(),
-    /** `manual`, or `scim` for memberships that follow a group. */
-    source: text("source").notNull().default("manual"),
+    role: text("role", { enum: workspaceRoles }).notNull(),
+    /** `scim` for memberships that follow a group. */
+    source: text("source", { enum: ["manual", "scim"] })
+      .notNull()
+      .default("manual"),
     createdAt,
     lastUpdatedAt,
   },
@@ -109,15 +112,16 @@ export const invites = sqliteTable(
       .notNull()
       .references(() => organisations.id),
     email: text("email").notNull(),
-    role: text("role").notNull(),
+    /** In the organisation. */
+    role: text("role", { enum: assignedRoles }).notNull(),
     firstName: text("first_name"),
     lastName: text("last_name"),
-    /** JSON array of `{id, role}`: workspaces by record id. */
-    workspaces: jsonColumn("workspaces").notNull(),
+    /** Workspaces by record id. */
+    workspaces: jsonColumn<InvitedPlace[]>("workspaces").notNull(),
     /** Settings of the user's first key; null for no key. */
     keyDetails: jsonColumn("key_details"),
-    /** `pending`, `accepted` or `cancelled`; a pending one past `expiresAt` is expired. */
-    status: text("status").notNull(),
+    /** A pending one past `expiresAt` is expired. */
+    status: text("status", { enum: inviteStatuses }).notNull(),
     /** HMAC-SHA-256 of the link's token under the state key. */
     tokenDigest: text("token_digest").notNull(),
     invitedBy: text("invited_by").notNull(),
