@@ -397,3 +397,18 @@ test("Mistral's models that think get their thinking back, the others only the t
   assert.equal(objectsOf(other.upstream.messages)[1]?.content, "Hi");
   assert.deepEqual(other.dropped, ["messages.reasoning_content"]);
 });
+
+test("members that only OpenAI's answers have do not go back to hosts that refuse them", async () => {
+  answer = enough;
+  const own = { refusal: null, annotations: [], audio: null, function_call: null };
+  const messages = [hello, { role: "assistant", content: "Hi", ...own }, hello];
+  for (const [provider, model] of [
+    ["groq", "llama-3.3-70b-versatile"],
+    ["mistral-ai", "mistral-large-2411"],
+    ["cerebras", "llama-3.3-70b"],
+  ] as const) {
+    const { upstream, dropped } = await ask(chat, provider, { model, messages });
+    assert.deepEqual(objectsOf(upstream.messages)[1], { role: "assistant", content: "Hi" }, provider);
+    assert.deepEqual(dropped, [], provider);
+  }
+});

@@ -24,12 +24,18 @@ export function withoutReasoning(message: Message, { drop }: ConversionOptions):
   return said === "" ? rest : { ...rest, content: said };
 }
 
+/** Fields of OpenAI's answers that clients send back with them and hosts of fewer fields refuse. */
+export const openaiAnswerFields = ["refusal", "annotations", "audio", "function_call"] as const;
+
+/** Whether a field says nothing. */
+const isVoid = (value: unknown): boolean => value === null || (Array.isArray(value) && value.length === 0);
+
 /** A message without the fields that the model refuses; the same object where it has none. */
 export function withoutFields(message: Message, names: readonly string[], { drop }: ConversionOptions): Message {
   let made = message;
   for (const name of names) {
     if (made[name] === undefined) continue;
-    if (made[name] !== null) drop(`messages.${name}`);
+    if (!isVoid(made[name])) drop(`messages.${name}`);
     const { [name]: _, ...rest } = made;
     made = { ...rest, role: message.role };
   }

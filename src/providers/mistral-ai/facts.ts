@@ -1,4 +1,5 @@
 import type { ModelFacts } from "../../schemas/model-facts.ts";
+import { openaiAnswerFields } from "../core/fit-fields.ts";
 import type { FactTable } from "../core/model-facts.ts";
 
 /** Models without reasoning: they refuse an effort, and messages that carry reasoning. */
@@ -15,7 +16,12 @@ export const mistralFacts: FactTable = {
     "https://github.com/mistralai/mistral-common (1.13.1, protocol/instruct/validator.py)",
   ],
   // an instruction may stand behind a message of the user only, and not at the end
-  common: { callIds: "nine", lateInstructions: "user", toolNameLength: 64 },
+  common: {
+    callIds: "nine",
+    lateInstructions: "user",
+    toolNameLength: 64,
+    refusedMessageFields: openaiAnswerFields,
+  },
   newest: { thinking: "effort", efforts: ["none", "high"], contextWindow: 262_144 },
   rows: [
     // these always reason

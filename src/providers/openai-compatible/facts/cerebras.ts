@@ -1,3 +1,4 @@
+import { openaiAnswerFields } from "../../core/fit-fields.ts";
 import type { FactTable } from "../../core/model-facts.ts";
 
 /** What the models that Cerebras serves take. */
@@ -8,6 +9,7 @@ export const cerebrasFacts: FactTable = {
     "https://inference-docs.cerebras.ai/models/overview",
     "https://inference-docs.cerebras.ai/api-reference/models/public-models",
   ],
+  common: { refusedMessageFields: openaiAnswerFields },
   newest: { thinking: "none", efforts: [] },
   rows: [
     {

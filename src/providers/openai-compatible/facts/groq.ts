@@ -1,3 +1,4 @@
+import { openaiAnswerFields } from "../../core/fit-fields.ts";
 import type { FactTable } from "../../core/model-facts.ts";
 
 /** What the models that Groq serves take. */
@@ -9,7 +10,7 @@ export const groqFacts: FactTable = {
     "https://console.groq.com/docs/api-reference#chat-create",
     "https://console.groq.com/docs/models",
   ],
-  common: { refusedMessageFields: ["name"] },
+  common: { refusedMessageFields: ["name", ...openaiAnswerFields] },
   // a model that is not known to reason is sent none of the fields that only reasoning models take
   newest: { thinking: "none", efforts: [], takesReasoning: false },
   rows: [
