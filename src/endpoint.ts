@@ -73,6 +73,8 @@ interface PublicEndpoint extends EndpointBase {
   /** Schema of the JSON body, for the OpenAPI document: the handler reads and validates it. */
   readonly body?: v.GenericSchema;
   readonly documentedBody?: DocumentedBody;
+  /** Status of a successful response; absent: 200. */
+  readonly success?: 201;
   handle(context: RequestContext): Reply | Promise<Reply>;
 }
 

@@ -115,7 +115,7 @@ function operation(endpoint: Endpoint, operationId: string, convert: JsonSchemaO
     ...(parameters.length > 0 && { parameters }),
     ...body,
     responses: {
-      [endpoint.access === "scim" ? endpoint.success : 200]: { description: "Success", ...answer },
+      [("success" in endpoint && endpoint.success) || 200]: { description: "Success", ...answer },
       ...guardedAnswers(endpoint, answer),
       "4XX": { description: "The request is invalid", ...failure },
       default: { description: "Failure", ...failure },

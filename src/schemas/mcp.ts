@@ -11,7 +11,7 @@ import {
   Text,
   wholeFrom,
 } from "./control.ts";
-import { IsoTime, JsonObject } from "./objects.ts";
+import { IsoTime, JsonObject, pageOf } from "./objects.ts";
 
 /** How an MCP integration reaches its server; `openapi` makes one of an OpenAPI document. */
 export const mcpTransports = ["http", "sse", "openapi"] as const;
@@ -348,10 +348,6 @@ export type UpdateGuardrailMappings = v.InferOutput<typeof UpdateGuardrailMappin
 /** Body of `PUT /guardrails/{id}/mcp-servers/{serverId}`. */
 export const UpdateGuardrailMapping = v.object({ ...mapping, workspace_id: v.nullish(Reference) });
 export type UpdateGuardrailMapping = v.InferOutput<typeof UpdateGuardrailMapping>;
-
-/** A page of records; the total is over all pages. */
-const pageOf = <Record extends v.GenericSchema>(record: Record) =>
-  v.object({ data: v.array(record), total: v.number(), has_more: v.boolean() });
 
 const nullableText = v.nullable(v.string());
 

@@ -58,3 +58,7 @@ export const ShownFlag = v.picklist([0, 1]);
 
 /** The response of a change that has nothing to show. */
 export const NoContent = v.strictObject({});
+
+/** The response of a list that says whether more follow: a page of records, and how many there are in all. */
+export const pageOf = <Record extends v.GenericSchema>(record: Record) =>
+  v.object({ data: v.array(record), total: v.number(), has_more: v.boolean() });

@@ -5,8 +5,10 @@ import type { McpServerRow } from "../../db/tables/mcp.ts";
 import type { McpConnectionRow } from "../../db/tables/oauth.ts";
 import { requireScopes } from "../../endpoint/role.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { UpdateTokens } from "../../schemas/oauth.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { McpSuccess } from "../../schemas/mcp.ts";
+import { MaskedTokens, type McpConnection, McpConnectionList, UpdateTokens } from "../../schemas/oauth.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { forbid, readPage, readText, refuseField, requireFound, requireReferenced, toIso } from "../core/request.ts";
 import { identityScope } from "./mcp-identity.ts";
 import { findMcpServer, ofServer } from "./mcp-server-records.ts";
@@ -33,7 +35,8 @@ async function toServer({ context }: AdminCall<unknown>, row: McpServerRow): Pro
   return context.services.mcpServers.find(ofServer(row), row.slug);
 }
 
-function toRecord({ userId, status, issuer, scope, expiresAt, createdAt, lastUpdatedAt }: McpConnectionRow) {
+function toRecord(row: McpConnectionRow): McpConnection {
+  const { userId, status, issuer, scope, expiresAt, createdAt, lastUpdatedAt } = row;
   return {
     user_id: userId,
     connected: status === "connected",
@@ -46,7 +49,7 @@ function toRecord({ userId, status, issuer, scope, expiresAt, createdAt, lastUpd
   };
 }
 
-async function listConnections(call: AdminCall<undefined>) {
+async function listConnections(call: AdminCall<undefined>): Promise<AnswerOf<typeof McpConnectionList>> {
   const server = await findMcpServer(call);
   const page = readPage(call.query, { size: 50, max: 100 });
   const userId = readUser(call);
@@ -57,14 +60,14 @@ async function listConnections(call: AdminCall<undefined>) {
   return { data: rows.map(toRecord), total, has_more: page.offset + rows.length < total };
 }
 
-async function removeConnection(call: AdminCall<undefined>, answer: object) {
+async function removeConnection<Answer>(call: AdminCall<undefined>, answer: Answer): Promise<Outcome<Answer>> {
   const row = await findMcpServer(call);
   const { connections } = call.context.services.oauth.upstream;
   const { statements, revoke } = await connections.removal(await toServer(call, row), placeOf(row, requireUser(call)));
   return { answer, recordId: row.id, statements, applied: () => void revoke() };
 }
 
-async function readTokens(call: AdminCall<undefined>) {
+async function readTokens(call: AdminCall<undefined>): Promise<AnswerOf<typeof MaskedTokens>> {
   const row = await findMcpServer(call);
   const { connections } = call.context.services.oauth.upstream;
   const tokens = requireFound(await connections.read(placeOf(row, requireUser(call))), "connection");
@@ -140,6 +143,7 @@ export const mcpConnectionEndpoints: readonly AdminEndpoint[] = [
     path: `${path}/connections`,
     summary: "List the accounts that users connected; keys of users see their own",
     query: [user],
+    response: McpConnectionList,
     handle: listConnections,
   }),
   defineWrite({
@@ -149,6 +153,7 @@ export const mcpConnectionEndpoints: readonly AdminEndpoint[] = [
     summary: "Disconnect an account, and revoke its tokens",
     query: [user],
     audit: audit("delete"),
+    response: McpSuccess,
     handle: (call) => removeConnection(call, { success: true }),
   }),
   defineRead({
@@ -157,6 +162,7 @@ export const mcpConnectionEndpoints: readonly AdminEndpoint[] = [
     path: `${path}/tokens`,
     summary: "Read the tokens of an account, masked",
     query: [user],
+    response: MaskedTokens,
     handle: readTokens,
   }),
   defineWrite({
@@ -166,6 +172,7 @@ export const mcpConnectionEndpoints: readonly AdminEndpoint[] = [
     summary: "Connect an account with tokens that were obtained elsewhere",
     audit: audit("update"),
     body: UpdateTokens,
+    response: NoContent,
     handle: storeTokens,
   }),
   defineWrite({
@@ -175,6 +182,7 @@ export const mcpConnectionEndpoints: readonly AdminEndpoint[] = [
     summary: "Disconnect an account, and revoke its tokens",
     query: [user],
     audit: audit("delete"),
+    response: NoContent,
     handle: (call) => removeConnection(call, {}),
   }),
 ];

@@ -64,10 +64,10 @@ export async function parkAccounts(
 ): Promise<Statement[]> {
   const organisation = { organisationId, workspaceId: null };
   const servers = await stores.mcpServers.all(organisation, { where: { integrationId } });
-  const where = { serverId: servers.map(({ id }) => id), status: "connected" };
+  const where = { serverId: servers.map(({ id }) => id), status: "connected" as const };
   if (servers.length === 0) return [];
   const accounts = await stores.mcpConnections.all(organisation, { where });
-  const changes = { status: "needs_reauth", lastUpdatedAt: now };
+  const changes = { status: "needs_reauth" as const, lastUpdatedAt: now };
   return accounts.map(({ id, workspaceId }) =>
     stores.mcpConnections.update({ organisationId, workspaceId }, { id }, changes),
   );

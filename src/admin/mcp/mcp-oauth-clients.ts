@@ -5,14 +5,14 @@ import { revocationMs } from "../../control/mcp/oauth/revocations.ts";
 import type { OauthClientRow } from "../../db/tables/oauth.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { randomBase62 } from "../../lib/hash.ts";
-import { CreateOauthClient } from "../../schemas/oauth.ts";
+import { CreateOauthClient, OauthClientList, OauthClientRecord } from "../../schemas/oauth.ts";
+import { NoContent } from "../../schemas/objects.ts";
 import { requireSecureUrl } from "../core/addresses.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
-import { toJson } from "../core/json-column.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { readPage, readTenant, refuseField, requireFound, requireWorkspace, toIso, toList } from "../core/request.ts";
 
 /** A client as the API shows it. */
-function toRecord(row: OauthClientRow, secret?: string) {
+function toRecord(row: OauthClientRow, secret?: string): OauthClientRecord {
   return {
     client_id: row.id,
     client_secret: secret ?? row.masked,
@@ -41,7 +41,7 @@ function requireKeys({ body: { jwks, jwks_uri: uri }, context: { services } }: A
     refuseField("jwks", "must be a set of public keys, each with a kid");
 }
 
-async function createClient(call: AdminCall<CreateOauthClient>) {
+async function createClient(call: AdminCall<CreateOauthClient>): Promise<Outcome<AnswerOf<typeof OauthClientRecord>>> {
   const { body, stores, now, actor, context } = call;
   requireKeys(call);
   // a client that acts for itself has one workspace; others have those of their users
@@ -62,7 +62,7 @@ async function createClient(call: AdminCall<CreateOauthClient>) {
     authMethod: body.token_endpoint_auth_method,
     secretDigest: secret === undefined ? null : await context.services.keyMac(secret),
     masked: secret === undefined ? null : maskSecret(secret),
-    jwks: body.jwks ? toJson(body.jwks) : null,
+    jwks: body.jwks ?? null,
     jwksUri: body.jwks_uri ?? null,
     scope: body.scope,
     applicationType: "web",
@@ -75,7 +75,7 @@ async function createClient(call: AdminCall<CreateOauthClient>) {
   return { answer: toRecord(row, secret), recordId: row.id, statements: [stores.oauthClients.insert(tenant, row)] };
 }
 
-async function listClients(call: AdminCall<undefined>) {
+async function listClients(call: AdminCall<undefined>): Promise<AnswerOf<typeof OauthClientList>> {
   const { rows, total } = await call.stores.oauthClients.list(await readTenant(call), {
     page: readPage(call.query, { size: 50, max: 100 }),
     where: { kind: "registered" },
@@ -124,14 +124,23 @@ export const mcpOauthClientEndpoints: readonly AdminEndpoint[] = [
     summary: "Create an OAuth client for MCP servers; its secret is shown once",
     audit: audit("create"),
     body: CreateOauthClient,
+    response: OauthClientRecord,
     handle: createClient,
   }),
-  defineRead({ ...row("list"), method: "GET", path, summary: "List OAuth clients", handle: listClients }),
+  defineRead({
+    ...row("list"),
+    method: "GET",
+    path,
+    summary: "List OAuth clients",
+    response: OauthClientList,
+    handle: listClients,
+  }),
   defineRead({
     ...row("read"),
     method: "GET",
     path: `${path}/:id`,
     summary: "Read an OAuth client",
+    response: OauthClientRecord,
     handle: async (call) => toRecord(await findClient(call)),
   }),
   defineWrite({
@@ -140,6 +149,7 @@ export const mcpOauthClientEndpoints: readonly AdminEndpoint[] = [
     path: `${path}/:id`,
     summary: "Remove an OAuth client and revoke its tokens",
     audit: audit("delete"),
+    response: NoContent,
     handle: deleteClient,
   }),
 ];

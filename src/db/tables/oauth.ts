@@ -1,4 +1,11 @@
 import { index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import {
+  applicationTypes,
+  clientAuthMethods,
+  connectionStatuses,
+  type KeySet,
+  oauthClientKinds,
+} from "../../schemas/oauth.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 
 /** Clients of the gateway's authorization server. */
@@ -11,26 +18,21 @@ export const oauthClients = sqliteTable(
     organisationId: text("organisation_id"),
     /** Workspace of a client that acts for itself; null for others. */
     workspaceId: text("workspace_id"),
-    /** `registered` by an administrator, `dynamic` (RFC 7591), or `document`. */
-    kind: text("kind").notNull(),
+    kind: text("kind", { enum: oauthClientKinds }).notNull(),
     name: text("name").notNull(),
-    /** JSON array. */
-    redirectUris: jsonColumn("redirect_uris").notNull(),
-    /** JSON array. */
-    grantTypes: jsonColumn("grant_types").notNull(),
-    /** `none`, `client_secret_basic`, `client_secret_post` or `private_key_jwt`. */
-    authMethod: text("auth_method").notNull(),
+    redirectUris: jsonColumn<string[]>("redirect_uris").notNull(),
+    grantTypes: jsonColumn<string[]>("grant_types").notNull(),
+    authMethod: text("auth_method", { enum: clientAuthMethods }).notNull(),
     /** HMAC-SHA-256 of the secret under the pepper; null without one. */
     secretDigest: text("secret_digest"),
     /** Masked form of the secret. */
     masked: text("masked"),
     /** Public keys of the client, and the address of its key set. */
-    jwks: jsonColumn("jwks"),
+    jwks: jsonColumn<KeySet>("jwks"),
     jwksUri: text("jwks_uri"),
     /** Scopes it may ask for, separated by spaces. */
     scope: text("scope").notNull(),
-    /** `native` or `web`. */
-    applicationType: text("application_type").notNull(),
+    applicationType: text("application_type", { enum: applicationTypes }).notNull(),
     /** Digest of what users consent to: they are asked again when it changes. */
     digest: text("digest").notNull(),
     /** Unix milliseconds after which a document is fetched again; null for others. */
@@ -171,8 +173,7 @@ export const mcpConnections = sqliteTable(
     serverId: text("server_id").notNull(),
     /** Issuer of the authorization server. */
     issuer: text("issuer").notNull(),
-    /** `connected`, `not_connected` or `needs_reauth`. */
-    status: text("status").notNull(),
+    status: text("status", { enum: connectionStatuses }).notNull(),
     /** Scopes that the upstream asked for. */
     wantedScope: text("wanted_scope"),
     scope: text("scope"),

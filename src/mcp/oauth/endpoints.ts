@@ -3,7 +3,16 @@ import type { RequestContext } from "../../context.ts";
 import { definePublicEndpoint, type Endpoint, type Method } from "../../endpoint.ts";
 import { GatewayError } from "../../errors.ts";
 import type { Reply } from "../../lib/reply.ts";
-import { ClientMetadata } from "../../schemas/oauth.ts";
+import {
+  ClientDocument,
+  ClientMetadata,
+  Introspection,
+  IssuedTokens,
+  KeySet,
+  RegisteredClient,
+  ResourceMetadata,
+  ServerMetadata,
+} from "../../schemas/oauth.ts";
 import { isKnownOrigin, pageHeaders } from "../origins.ts";
 import { serveAuthorize } from "./authorize.ts";
 import { serveConnect, serveConsent } from "./consent.ts";
@@ -44,28 +53,42 @@ function row(method: Method, path: string, summary: string, handle: Serve): Para
   return { method, path, summary, handle, tag: "MCP OAuth", access: "public", errorForm: "oauth" };
 }
 
-const documents: readonly (readonly [path: string, summary: string, handle: Serve])[] = [
-  ["/.well-known/oauth-protected-resource/m/:slug/mcp", "Metadata of an MCP server (RFC 9728)", serveResourceMetadata],
+/** A document of metadata, and how it is served. */
+interface Served {
+  readonly response: v.GenericSchema;
+  readonly serve: Serve;
+}
+const ofResource: Served = { response: ResourceMetadata, serve: serveResourceMetadata };
+const ofServer: Served = { response: ServerMetadata, serve: serveServerMetadata };
+const keySet: Served = { response: KeySet, serve: serveKeySet };
+const ofClient: Served = { response: ClientDocument, serve: serveClientDocument };
+
+const documents: readonly (readonly [path: string, summary: string, served: Served])[] = [
+  ["/.well-known/oauth-protected-resource/m/:slug/mcp", "Metadata of an MCP server (RFC 9728)", ofResource],
   [
     "/.well-known/oauth-protected-resource/m/:workspace/:slug/mcp",
     "Metadata of an MCP server, named with its workspace",
-    serveResourceMetadata,
+    ofResource,
   ],
-  ["/.well-known/oauth-authorization-server/m", "Metadata of the authorization server (RFC 8414)", serveServerMetadata],
-  ["/.well-known/oauth-authorization-server", "The same, for clients of the revision 2025-03-26", serveServerMetadata],
-  ["/.well-known/openid-configuration/m", "The same, where some clients look", serveServerMetadata],
-  ["/m/.well-known/openid-configuration", "The same, where other clients look", serveServerMetadata],
-  ["/m/.well-known/jwks.json", "Public keys of the gateway", serveKeySet],
-  ["/.well-known/jwks.json", "Public keys of the gateway", serveKeySet],
-  ["/m/oauth/client.json", "The gateway as a client of upstream authorization servers", serveClientDocument],
+  ["/.well-known/oauth-authorization-server/m", "Metadata of the authorization server (RFC 8414)", ofServer],
+  ["/.well-known/oauth-authorization-server", "The same, for clients of the revision 2025-03-26", ofServer],
+  ["/.well-known/openid-configuration/m", "The same, where some clients look", ofServer],
+  ["/m/.well-known/openid-configuration", "The same, where other clients look", ofServer],
+  ["/m/.well-known/jwks.json", "Public keys of the gateway", keySet],
+  ["/.well-known/jwks.json", "Public keys of the gateway", keySet],
+  ["/m/oauth/client.json", "The gateway as a client of upstream authorization servers", ofClient],
 ];
 
 /** The endpoints of the authorization server. */
 export const mcpOauthEndpoints: readonly Endpoint[] = [
-  ...documents.map(([path, summary, handle]) => definePublicEndpoint(row("GET", path, summary, openToPages(handle)))),
+  ...documents.map(([path, summary, { response, serve }]) =>
+    definePublicEndpoint({ ...row("GET", path, summary, openToPages(serve)), response }),
+  ),
   definePublicEndpoint({
     ...row("POST", "/m/oauth/register", "Register a client (RFC 7591)", openToPages(serveRegistration)),
     body: ClientMetadata,
+    success: 201,
+    response: RegisteredClient,
   }),
   definePublicEndpoint({
     ...row("GET", "/m/oauth/authorize", "Ask a user for access to an MCP server; opened by a browser", serveAuthorize),
@@ -92,6 +115,7 @@ export const mcpOauthEndpoints: readonly Endpoint[] = [
       resource: text,
       scope: text,
     }),
+    response: IssuedTokens,
   }),
   definePublicEndpoint({
     ...row("POST", "/m/oauth/revoke", "Revoke a token (RFC 7009)", openToPages(serveRevocation)),
@@ -105,6 +129,7 @@ export const mcpOauthEndpoints: readonly Endpoint[] = [
       openToPages(serveIntrospection),
     ),
     documentedBody: form({ token: v.string(), token_type_hint: text, ...clientFields }),
+    response: Introspection,
   }),
   definePublicEndpoint({
     ...row("POST", "/m/oauth/sign-in", "The form of the sign-in page", serveSignIn),

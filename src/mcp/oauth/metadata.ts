@@ -2,7 +2,14 @@ import type { RequestContext } from "../../context.ts";
 import { originOf, requireOrigin } from "../../endpoint/public-origin.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { tokenAlgorithms } from "../../schemas/auth-settings.ts";
-import { clientAuthMethods, mcpScopes } from "../../schemas/oauth.ts";
+import {
+  type ClientDocument,
+  clientAuthMethods,
+  type KeySet,
+  mcpScopes,
+  type ResourceMetadata,
+  type ServerMetadata,
+} from "../../schemas/oauth.ts";
 import { issuerOf, oauthAddress } from "./addresses.ts";
 
 /** Metadata of the authorization server (RFC 8414, section 2). */
@@ -17,16 +24,16 @@ export function serveServerMetadata(context: RequestContext): Reply {
     revocation_endpoint: oauthAddress(context, "revoke"),
     introspection_endpoint: oauthAddress(context, "introspect"),
     jwks_uri: `${issuer}/.well-known/jwks.json`,
-    scopes_supported: mcpScopes,
+    scopes_supported: [...mcpScopes],
     response_types_supported: ["code"],
     response_modes_supported: ["query"],
     grant_types_supported: ["authorization_code", "refresh_token", "client_credentials"],
     code_challenge_methods_supported: ["S256"],
-    token_endpoint_auth_methods_supported: clientAuthMethods,
-    token_endpoint_auth_signing_alg_values_supported: tokenAlgorithms,
+    token_endpoint_auth_methods_supported: [...clientAuthMethods],
+    token_endpoint_auth_signing_alg_values_supported: [...tokenAlgorithms],
     client_id_metadata_document_supported: true,
     authorization_response_iss_parameter_supported: true,
-  });
+  } satisfies ServerMetadata);
 }
 
 /**
@@ -39,15 +46,15 @@ export function serveResourceMetadata(context: RequestContext): Reply {
   return jsonReply({
     resource: originOf(context) + path,
     authorization_servers: [issuerOf(context)],
-    scopes_supported: mcpScopes,
+    scopes_supported: [...mcpScopes],
     bearer_methods_supported: ["header"],
     resource_name: context.params.slug ?? "",
-  });
+  } satisfies ResourceMetadata);
 }
 
 /** Public keys of the gateway (RFC 7517, section 5). */
 export async function serveKeySet(context: RequestContext): Promise<Reply> {
-  const reply = jsonReply(await context.services.oauth.keys.keySet());
+  const reply = jsonReply((await context.services.oauth.keys.keySet()) satisfies KeySet);
   reply.headers["cache-control"] = "public, max-age=300";
   return reply;
 }
@@ -59,7 +66,7 @@ export function serveClientDocument(context: RequestContext): Reply {
 }
 
 /** What the gateway says of itself to upstream authorization servers. */
-export function clientDocumentOf(context: Pick<RequestContext, "services" | "url">) {
+export function clientDocumentOf(context: Pick<RequestContext, "services" | "url">): ClientDocument {
   return {
     client_id: oauthAddress(context, "client.json"),
     client_name: "AI gateway",

@@ -5,7 +5,7 @@ import { readJsonBody } from "../../endpoint.ts";
 import { OauthError } from "../../errors.ts";
 import { firstPlainIssue } from "../../lib/issues.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
-import { ClientMetadata, isGrantType } from "../../schemas/oauth.ts";
+import { ClientMetadata, isGrantType, type RegisteredClient } from "../../schemas/oauth.ts";
 import { readScope } from "./scope.ts";
 
 /** Largest registration, in bytes. */
@@ -62,13 +62,13 @@ export async function serveRegistration(context: RequestContext): Promise<Reply>
       client_id_issued_at: now,
       ...(secret !== undefined && { client_secret: secret, client_secret_expires_at: 0 }),
       client_name: client.name,
-      redirect_uris: client.redirectUris,
-      grant_types: client.grantTypes,
+      redirect_uris: [...client.redirectUris],
+      grant_types: [...client.grantTypes],
       response_types: ["code"],
       token_endpoint_auth_method: client.authMethod,
       scope: client.scope,
       application_type: metadata.application_type ?? "native",
-    },
+    } satisfies RegisteredClient,
     201,
   );
 }

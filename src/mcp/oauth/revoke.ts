@@ -2,6 +2,7 @@ import type { RequestContext } from "../../context.ts";
 import type { OauthClient } from "../../control/mcp/oauth/clients.ts";
 import { requireOrigin } from "../../endpoint/public-origin.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
+import type { Introspection } from "../../schemas/oauth.ts";
 import { authenticateClient } from "./client-authentication.ts";
 import { readForm, requireParameter } from "./form.ts";
 
@@ -25,7 +26,7 @@ export async function serveRevocation(context: RequestContext): Promise<Reply> {
   return { status: 200, headers: {}, body: null };
 }
 
-const inactive = { active: false };
+const inactive: Introspection = { active: false };
 
 /** What a token is worth (RFC 7662). A client learns nothing of tokens of others. */
 export async function serveIntrospection(context: RequestContext): Promise<Reply> {
@@ -48,7 +49,7 @@ export async function serveIntrospection(context: RequestContext): Promise<Reply
       iat: access.issuedAt / 1_000,
       exp: access.expiresAt / 1_000,
       jti: access.id,
-    });
+    } satisfies Introspection);
   }
   const found = await oauth.refreshTokens.find(token);
   const family = found?.family;
@@ -66,5 +67,5 @@ export async function serveIntrospection(context: RequestContext): Promise<Reply
     scope,
     aud: resource,
     exp: Math.floor(expiresAt / 1_000),
-  });
+  } satisfies Introspection);
 }

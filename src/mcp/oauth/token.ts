@@ -8,6 +8,7 @@ import { requireOrigin } from "../../endpoint/public-origin.ts";
 import { OauthError } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
+import type { IssuedTokens } from "../../schemas/oauth.ts";
 import { issuerOf, readResource } from "./addresses.ts";
 import { authenticateClient, refuseCounted } from "./client-authentication.ts";
 import { type Parameters, readForm, requireParameter } from "./form.ts";
@@ -39,7 +40,7 @@ async function answer(
     expires_in: accessTokenSeconds,
     scope: grant.scope,
     ...(refreshToken !== undefined && { refresh_token: refreshToken }),
-  });
+  } satisfies IssuedTokens);
   reply.headers.pragma = "no-cache";
   return reply;
 }

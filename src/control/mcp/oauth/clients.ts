@@ -1,6 +1,5 @@
 import * as v from "valibot";
 import type { OauthStore } from "../../../db/stores/oauth.ts";
-import type { JsonValue } from "../../../db/tables/columns.ts";
 import type { OauthClientRow } from "../../../db/tables/oauth.ts";
 import { BoundedMap } from "../../../lib/bounded-map.ts";
 import type { Clock } from "../../../lib/clock.ts";
@@ -102,13 +101,13 @@ function strings(value: unknown): string[] {
 function toClient(row: OauthClientRow): OauthClient {
   return {
     id: row.id,
-    kind: row.kind as OauthClient["kind"], // only these are stored
+    kind: row.kind,
     organisationId: row.organisationId,
     workspaceId: row.workspaceId,
     name: row.name,
     redirectUris: strings(row.redirectUris),
     grantTypes: strings(row.grantTypes),
-    authMethod: row.authMethod as ClientAuthMethod, // only these are stored
+    authMethod: row.authMethod,
     secretDigest: row.secretDigest,
     jwks: row.jwks,
     jwksUri: row.jwksUri,
@@ -143,7 +142,7 @@ async function toRow(id: string, metadata: ClientMetadata, now: number): Promise
     authMethod: metadata.token_endpoint_auth_method ?? "none",
     secretDigest: null,
     masked: null,
-    jwks: given ? (given as JsonValue) : null, // parsed from JSON
+    jwks: given ?? null,
     jwksUri: metadata.jwks_uri ?? null,
     scope: metadata.scope ?? "",
     applicationType: metadata.application_type ?? "native",
@@ -204,7 +203,7 @@ class StoredClients implements OauthClients {
     const secret = hasSecret ? randomBase62(48) : undefined;
     const stored = {
       ...row,
-      kind: "dynamic",
+      kind: "dynamic" as const,
       ...(secret !== undefined && { secretDigest: await digest(secret) }),
     };
     await store.putClient(stored);
@@ -249,7 +248,11 @@ class StoredClients implements OauthClients {
       const { document, headers } = await fetchDocument(id, bounds);
       const metadata = readDocument(id, document);
       const now = clock.now();
-      const fresh = { ...(await toRow(id, metadata, now)), kind: "document", freshUntil: now + freshnessOf(headers) };
+      const fresh = {
+        ...(await toRow(id, metadata, now)),
+        kind: "document" as const,
+        freshUntil: now + freshnessOf(headers),
+      };
       const read = row ? { ...fresh, createdAt: row.createdAt, lastUsedAt: row.lastUsedAt } : fresh;
       if (row) await store.putClient(read);
       else this.#documents.set(id, read);

@@ -183,7 +183,11 @@ class Connections implements McpConnections {
     const wanted = [...new Set([...(row.scope ?? "").split(" "), ...(scope ?? "").split(" ")])]
       .filter(Boolean)
       .join(" ");
-    const changes = { status: "needs_reauth", wantedScope: wanted.slice(0, 2_000), lastUpdatedAt: clock.now() };
+    const changes = {
+      status: "needs_reauth" as const,
+      wantedScope: wanted.slice(0, 2_000),
+      lastUpdatedAt: clock.now(),
+    };
     await this.#write(row, [stores.mcpConnections.update(tenant, { id: row.id }, changes)]);
   }
 
@@ -290,7 +294,8 @@ class Connections implements McpConnections {
   async #end(row: McpConnectionRow): Promise<void> {
     const { stores, clock } = this.#options;
     const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId };
-    const changes = { status: "not_connected", lockedUntil: 0, expiresAt: null, lastUpdatedAt: clock.now() };
+    const status: McpConnectionRow["status"] = "not_connected";
+    const changes = { status, lockedUntil: 0, expiresAt: null, lastUpdatedAt: clock.now() };
     await this.#write(row, [
       stores.mcpConnections.update(tenant, { id: row.id, version: row.version }, changes),
       stores.secrets.remove(tenant, { kind, recordId: row.id, field }),
