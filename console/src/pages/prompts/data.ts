@@ -1,6 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { call } from "@/api/client.ts";
-import { type Row, readList, readRecord, readText } from "@/lib/read.ts";
+import { type Answer, call, get } from "@/api/client.ts";
+import { readList, readText } from "@/lib/read.ts";
 import { useWorkspaceQuery } from "@/resources/data.ts";
 import type { Option } from "@/resources/types.ts";
 import { useSession } from "@/session/context.tsx";
@@ -29,13 +29,15 @@ function useOptions(name: string, path: string): readonly Option[] {
 export const useCollections = () => useOptions("collections", "/v1/collections");
 export const useLabels = () => useOptions("labels", "/v1/labels");
 
+/** A prompt with one of its versions. */
+export type PromptRecord = Answer<"/v1/prompts/{id}", "get">;
+
 /** A prompt with one of its versions: `latest`, `default`, a number or a label. */
 export function usePromptRecord(id: string, version: string) {
   const workspace = useWorkspaceQuery(inWorkspace);
   return useQuery({
     queryKey: ["prompts", "record", id, version, workspace],
-    queryFn: async ({ signal }): Promise<Row> =>
-      readRecord(await call("GET", "/v1/prompts/{id}", { path: { id }, query: { ...workspace, version }, signal })),
+    queryFn: ({ signal }) => get("/v1/prompts/{id}", { path: { id }, query: { ...workspace, version }, signal }),
   });
 }
 

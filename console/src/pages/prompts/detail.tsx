@@ -6,12 +6,11 @@ import { DeleteButton } from "@/components/delete-button.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { CopyValue, Failure, Waiting } from "@/components/states.tsx";
 import { DetailPage } from "@/layout/page.tsx";
-import { type Row, readText } from "@/lib/read.ts";
 import { useSearchParams } from "@/lib/search.ts";
 import classes from "@/pages/configs/config-tree.module.css";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
-import { usePromptChange, usePromptRecord } from "./data.ts";
+import { type PromptRecord, usePromptChange, usePromptRecord } from "./data.ts";
 import { toDraft, variablesIn } from "./draft.ts";
 import { PromptEditor } from "./prompt-editor.tsx";
 import { TryPrompt } from "./try.tsx";
@@ -26,7 +25,7 @@ export default function PromptDetail(): ReactNode {
   const { version = "" } = useSearchParams();
   const { data, error, refetch } = usePromptRecord(id, version || "latest");
   const head = usePromptRecord(id, "default");
-  const initial = useMemo(() => toDraft(data ?? {}), [data]);
+  const initial = useMemo(() => data && toDraft(data), [data]);
   const back = { to: "/prompts", label: words.title };
   if (error !== null) {
     return (
@@ -35,15 +34,16 @@ export default function PromptDetail(): ReactNode {
       </DetailPage>
     );
   }
-  if (data === undefined) return <Waiting />;
-  const number = readText(data, "prompt_version");
-  const slug = readText(data, "slug");
+  if (data === undefined || initial === undefined) return <Waiting />;
+  const { slug } = data;
+  const number = String(data.prompt_version);
+  const defaultVersion = head.data === undefined ? "" : String(head.data.prompt_version);
   return (
     <DetailPage
-      title={readText(data, "name")}
-      about={words.shown(slug, number, readText(head.data, "prompt_version"), version === "")}
+      title={data.name}
+      about={words.shown(slug, number, defaultVersion, version === "")}
       back={back}
-      actions={<Actions id={id} record={data} defaultVersion={readText(head.data, "prompt_version")} />}
+      actions={<Actions id={id} record={data} defaultVersion={defaultVersion} />}
     >
       <Tabs key={version} defaultValue="editor" keepMounted={false}>
         <Tabs.List mb="md">
@@ -53,20 +53,16 @@ export default function PromptDetail(): ReactNode {
         <Tabs.Panel value="editor" keepMounted>
           <div className={classes.halves}>
             <PromptEditor
-              key={readText(data, "prompt_version_id")}
+              key={data.prompt_version_id}
               id={id}
               initial={initial}
               onSaved={() => void navigate({ to: ".", search: {} })}
             />
-            <TryPrompt
-              key={`try ${number}`}
-              reference={`${slug}@${number}`}
-              variables={variablesIn(readText(data, "string"))}
-            />
+            <TryPrompt key={`try ${number}`} reference={`${slug}@${number}`} variables={variablesIn(data.string)} />
           </div>
         </Tabs.Panel>
         <Tabs.Panel value="versions">
-          <PromptVersions id={id} defaultVersion={readText(head.data, "prompt_version")} />
+          <PromptVersions id={id} defaultVersion={defaultVersion} />
         </Tabs.Panel>
       </Tabs>
     </DetailPage>
@@ -76,7 +72,7 @@ export default function PromptDetail(): ReactNode {
 interface ActionsProps {
   readonly id: string;
   /** The version that is shown. */
-  readonly record: Row;
+  readonly record: PromptRecord;
   /** Number of the version that requests without a version get; empty until it is known. */
   readonly defaultVersion: string;
 }
@@ -85,8 +81,8 @@ function Actions({ id, record, defaultVersion }: ActionsProps): ReactNode {
   const { can } = useSession();
   const navigate = useNavigate();
   const change = usePromptChange();
-  const slug = readText(record, "slug");
-  const number = readText(record, "prompt_version");
+  const { slug } = record;
+  const number = String(record.prompt_version);
   const path = `/v1/prompts/${encodeURIComponent(id)}`;
   const isOther = defaultVersion !== "" && number !== defaultVersion;
   const makeDefault = async () => {
@@ -116,12 +112,7 @@ function Actions({ id, record, defaultVersion }: ActionsProps): ReactNode {
           {text.nav.playground}
         </Button>
       )}
-      <DeleteButton
-        row="DELETE /v1/prompts/{id}"
-        what={words.one}
-        name={readText(record, "name") || id}
-        onConfirm={remove}
-      />
+      <DeleteButton row="DELETE /v1/prompts/{id}" what={words.one} name={record.name || id} onConfirm={remove} />
     </>
   );
 }

@@ -1,9 +1,10 @@
 import { createMessage, fromWire, type Message, toWire } from "@/chat/messages.ts";
-import { isRow, type Row, readText } from "@/lib/read.ts";
+import type { Row } from "@/lib/read.ts";
 import { readParameters } from "@/pages/playground/open.ts";
 import { readTools, toParameters } from "@/pages/playground/request.ts";
 import { emptyParameters, type Parameters } from "@/pages/playground/state.ts";
 import { text } from "@/text/text.ts";
+import type { PromptRecord } from "./data.ts";
 
 /** How the text of a prompt is edited: as messages, as the JSON of messages, or as the text of a completion. */
 export type TemplateForm = "messages" | "json" | "text";
@@ -58,15 +59,15 @@ function readTemplate(template: string): Pick<Draft, "form" | "messages" | "temp
   return { form: isWhole ? "messages" : "json", messages, template: pretty(list) };
 }
 
-export function toDraft(record: Row): Draft {
-  const tools = Array.isArray(record.tools) && record.tools.length > 0 ? pretty(record.tools) : "";
+export function toDraft(record: PromptRecord): Draft {
+  const tools = record.tools !== null && record.tools.length > 0 ? pretty(record.tools) : "";
   return {
-    ...readTemplate(readText(record, "string")),
-    name: readText(record, "name"),
-    collection: readText(record, "collection_id"),
-    model: readText(record, "model"),
-    provider: readText(record, "virtual_key"),
-    parameters: isRow(record.parameters) ? readParameters(record.parameters) : emptyParameters,
+    ...readTemplate(record.string),
+    name: record.name,
+    collection: record.collection_id,
+    model: record.model ?? "",
+    provider: record.virtual_key,
+    parameters: readParameters(record.parameters),
     tools,
     description: "",
   };
@@ -115,12 +116,12 @@ export function variablesIn(template: string): readonly string[] {
 }
 
 /** A version in words, for comparing: model and parameters, then one message after the other. */
-export function describeVersion(record: Row): string {
+export function describeVersion(record: PromptRecord): string {
   const draft = toDraft(record);
   const head = [
     `${text.prompts.model}: ${draft.model}`,
     `${text.prompts.provider}: ${draft.provider === "" ? "" : `@${draft.provider}`}`,
-    `${text.prompts.parameters}: ${pretty(record.parameters ?? {})}`,
+    `${text.prompts.parameters}: ${pretty(record.parameters)}`,
     ...(draft.tools === "" ? [] : [`${text.prompts.tools}: ${draft.tools}`]),
   ];
   const body =

@@ -2,7 +2,7 @@ import { Button, Group, Menu, Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { call } from "@/api/client.ts";
+import { get } from "@/api/client.ts";
 import { TextDiff } from "@/components/code-editor.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
@@ -10,7 +10,7 @@ import { StatusBadge, Value } from "@/components/value.tsx";
 import { useVersionPair } from "@/components/version-pair.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatTime } from "@/lib/format.ts";
-import { type Row, readRecord, readText } from "@/lib/read.ts";
+import { type Row, readText } from "@/lib/read.ts";
 import { useVersions, useWorkspaceQuery } from "@/resources/data.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
@@ -169,13 +169,7 @@ function useVersionText(id: string, versionId: string) {
     queryKey: ["prompts", "version", id, versionId, workspace],
     queryFn: async ({ signal }) =>
       describeVersion(
-        readRecord(
-          await call("GET", "/v1/prompts/{id}/versions/{versionId}", {
-            path: { id, versionId },
-            query: workspace,
-            signal,
-          }),
-        ),
+        await get("/v1/prompts/{id}/versions/{versionId}", { path: { id, versionId }, query: workspace, signal }),
       ),
   });
 }

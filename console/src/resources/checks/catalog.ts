@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { call } from "@/api/client.ts";
-import { type Row, readList, readText } from "@/lib/read.ts";
+import { type Answer, get } from "@/api/client.ts";
 import { type Parameter, parametersOf } from "./parameters.ts";
 import { nameOfCheck, vendorOf } from "./words.ts";
 
@@ -15,25 +14,28 @@ export interface CatalogCheck {
   readonly parameters: readonly Parameter[];
 }
 
-const toTexts = (value: unknown): readonly string[] => (Array.isArray(value) ? value.map(String) : []);
-
 /** The integration of a partner's check is one of the partner's. */
-function withIntegrations(parameters: readonly Parameter[], partner: string): readonly Parameter[] {
-  if (partner === "") return parameters;
+function withIntegrations(parameters: readonly Parameter[], partner: string | null): readonly Parameter[] {
+  if (partner === null) return parameters;
   const source = { path: "/v1/integrations", value: "slug", label: "name", where: { ai_provider_id: partner } };
   return parameters.map((one) => (one.name === "integration" ? { ...one, kind: "select", source } : one));
 }
 
-function toCheck(row: Row): CatalogCheck {
-  const id = readText(row, "id");
+function toCheck({
+  id,
+  aliases,
+  partner,
+  phases,
+  parameters,
+}: Answer<"/v1/guardrails/checks", "get">["data"][number]): CatalogCheck {
   return {
     id,
-    aliases: toTexts(row.aliases),
+    aliases,
     name: nameOfCheck(id),
     vendor: vendorOf(id),
-    isPartner: typeof row.partner === "string",
-    phases: toTexts(row.phases),
-    parameters: withIntegrations(parametersOf(row.parameters), readText(row, "partner")),
+    isPartner: partner !== null,
+    phases,
+    parameters: withIntegrations(parametersOf(parameters), partner),
   };
 }
 
@@ -41,7 +43,7 @@ function toCheck(row: Row): CatalogCheck {
 export function useCatalog() {
   return useQuery({
     queryKey: ["checks"],
-    queryFn: async ({ signal }) => readList(await call("GET", "/v1/guardrails/checks", { signal })).map(toCheck),
+    queryFn: async ({ signal }) => (await get("/v1/guardrails/checks", { signal })).data.map(toCheck),
     staleTime: 300_000,
   });
 }

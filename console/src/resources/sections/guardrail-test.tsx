@@ -2,13 +2,13 @@ import { Button, Group, Stack, Textarea } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import type { FormEvent, ReactNode } from "react";
 import { useState } from "react";
-import { call } from "@/api/client.ts";
+import { post } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
 import { Members } from "@/components/members.tsx";
 import { RecordTable } from "@/components/record-table.tsx";
 import { Failure } from "@/components/states.tsx";
 import { StatusBadge } from "@/components/value.tsx";
-import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { type Row, readText } from "@/lib/read.ts";
 import { fullNameOf } from "@/resources/checks/words.ts";
 import { useWorkspaceQuery } from "@/resources/data.ts";
 import { text } from "@/text/text.ts";
@@ -20,14 +20,12 @@ export default function GuardrailTest({ id }: { readonly record: Row; readonly i
   const [input, setInput] = useState("");
   const workspace = useWorkspaceQuery({ workspace: "optional" });
   const { mutate, data, error, isPending } = useMutation({
-    mutationFn: () =>
-      call("POST", `/v1/guardrails/${encodeURIComponent(id)}/test`, { body: { text: input, ...workspace } }),
+    mutationFn: () => post("/v1/guardrails/{id}/test", { path: { id }, body: { text: input, ...workspace } }),
   });
   const submit = (event: FormEvent) => {
     event.preventDefault();
     mutate();
   };
-  const checks = readPath(data, "result.checks");
   const columns = [
     { label: words.check, path: "id", render: (row: Row) => fullNameOf(readText(row, "id")) },
     { label: text.common.status, path: "verdict", render: (row: Row) => <Verdict passed={row.verdict === true} /> },
@@ -50,16 +48,16 @@ export default function GuardrailTest({ id }: { readonly record: Row; readonly i
           <Button type="submit" loading={isPending} disabled={input === ""}>
             {words.run}
           </Button>
-          {data !== undefined && <Verdict passed={readPath(data, "result.verdict") === true} />}
+          {data !== undefined && <Verdict passed={data.result?.verdict === true} />}
         </Group>
         {error !== null && <Failure error={error} />}
-        {Array.isArray(checks) && (
-          <RecordTable label={words.checks} columns={columns} rows={checks.filter(isRow)} empty={text.common.none} />
+        {data?.result && (
+          <RecordTable label={words.checks} columns={columns} rows={data.result.checks} empty={text.common.none} />
         )}
-        {isRow(readPath(data, "transformed")) && (
+        {data?.transformed && (
           <CodeEditor
             label={text.common.json}
-            value={JSON.stringify(readPath(data, "transformed"), undefined, 2)}
+            value={JSON.stringify(data.transformed, undefined, 2)}
             minHeight="4rem"
           />
         )}
