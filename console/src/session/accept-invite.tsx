@@ -1,18 +1,11 @@
 import { Button, Stack, Text, TextInput, Title } from "@mantine/core";
 import { type FormEvent, type ReactNode, useState } from "react";
-import { call } from "@/api/client.ts";
+import { post } from "@/api/client.ts";
 import { Command, Failure } from "@/components/states.tsx";
 import classes from "@/layout/layout.module.css";
-import { isRow, readPath, readText } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 
 const words = text.acceptInvite;
-
-/** Keys of an invited person, in the order the gateway made them. */
-function keysOf(answer: unknown): readonly string[] {
-  const keys = readPath(answer, "api_keys");
-  return Array.isArray(keys) ? keys.filter(isRow).map((key) => readText(key, "key")) : [];
-}
 
 /** The page behind the link of an invite: makes the invited person a user, without a session. */
 export function AcceptInvite(): ReactNode {
@@ -31,11 +24,12 @@ export function AcceptInvite(): ReactNode {
         ...(first.trim() !== "" && { first_name: first.trim() }),
         ...(last.trim() !== "" && { last_name: last.trim() }),
       };
-      const answer = await call("POST", "/v1/admin/users/invites/{inviteId}/accept", {
+      const answer = await post("/v1/admin/users/invites/{inviteId}/accept", {
         path: { inviteId: search.get("invite") ?? "" },
         body: { token: search.get("token") ?? "", ...names },
       });
-      setKeys(keysOf(answer));
+      // in the order the gateway made them
+      setKeys(answer.api_keys.map(({ key }) => key));
     } catch (failure) {
       setError(failure);
     } finally {

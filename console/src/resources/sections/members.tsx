@@ -1,7 +1,7 @@
 import { Button, Group, Select, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
-import { call } from "@/api/client.ts";
+import { get } from "@/api/client.ts";
 import { DeleteButton } from "@/components/delete-button.tsx";
 import { RecordTable } from "@/components/record-table.tsx";
 import { type Row, readList, readText } from "@/lib/read.ts";
@@ -86,7 +86,7 @@ function AddMember({ onAdd }: { readonly onAdd: (user: NewMember, onSuccess: () 
   const { data } = useQuery({
     queryKey: ["options", "/v1/admin/users"],
     enabled: listsUsers,
-    queryFn: ({ signal }) => call("GET", "/v1/admin/users", { query: { pageSize: 100 }, signal }),
+    queryFn: ({ signal }) => get("/v1/admin/users", { query: { pageSize: 100 }, signal }),
   });
   const [user, setUser] = useState("");
   const [role, setRole] = useState("member");
@@ -100,7 +100,7 @@ function AddMember({ onAdd }: { readonly onAdd: (user: NewMember, onSuccess: () 
         {listsUsers ? (
           <Select
             label={fields.user}
-            data={readList(data).map((row) => ({ value: readText(row, "id"), label: readText(row, "email") }))}
+            data={(data?.data ?? []).map(({ id, email }) => ({ value: id, label: email }))}
             value={user === "" ? null : user}
             onChange={(next) => setUser(next ?? "")}
             searchable
