@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { Flag, Name, Reference, Text } from "./control.ts";
-import { JsonObject } from "./objects.ts";
+import { IsoTime, JsonObject, listOf, ShownFlag } from "./objects.ts";
 
 const maxEntries = 1_000;
 const tooMany = `must have at most ${maxEntries} entries`;
@@ -15,8 +15,8 @@ const BaseUrl = v.pipe(
   v.regex(/^https?:\/\/[!-"$->@-~]+$/, "must be an address that begins with http:// or https://, without a query"),
 );
 
-/** Fields of `auth_settings` that are stored unchanged. */
-export const plainAuthMembers = {
+/** Fields of `auth_settings` that are neither lists nor the mapping. */
+const plainAuthMembers = {
   gateway_base_url: v.nullish(BaseUrl),
   mcp_gateway_base_url: v.nullish(BaseUrl),
   private_link_endpoint: v.nullish(Text(2048)),
@@ -54,8 +54,12 @@ const Tags = v.union(
   "must be a list of strings or an object of strings, with at most 50 entries",
 );
 
+export const deploymentTypes = ["production", "non_production"] as const;
+export const deploymentStatuses = ["active", "archived"] as const;
+export const connectionStatuses = ["healthy", "unhealthy", "unknown"] as const;
+
 const members = {
-  type: v.optional(v.picklist(["production", "non_production"], "must be production or non_production")),
+  type: v.optional(v.picklist(deploymentTypes, "must be production or non_production")),
   is_default: v.optional(Flag),
   deployment_config: v.nullish(JsonObject),
   tags: v.nullish(Tags),
@@ -83,9 +87,114 @@ export type ChangedAuth = v.InferOutput<typeof ChangedAuth>;
 export const UpdateDeployment = v.object({
   ...members,
   name: v.optional(Name),
-  status: v.optional(v.picklist(["active", "archived"], "must be active or archived")),
+  status: v.optional(v.picklist(deploymentStatuses, "must be active or archived")),
   rotate_auth: v.optional(Flag),
   override_existing: v.optional(Flag),
   auth_settings: v.optional(ChangedAuth),
 });
 export type UpdateDeployment = v.InferOutput<typeof UpdateDeployment>;
+
+/** Settings that are neither lists nor the mapping. Two flags are 0 or 1, as clients read them. */
+const plainAuth = {
+  gateway_base_url: v.optional(v.string()),
+  mcp_gateway_base_url: v.optional(v.string()),
+  private_link_endpoint: v.optional(v.string()),
+  use_private_link_proxy: v.optional(v.boolean()),
+  is_dataservice_hosted: v.optional(ShownFlag),
+  is_playground_proxy_allowed: v.optional(ShownFlag),
+  disable_ai_gateway: v.optional(v.boolean()),
+  disable_mcp_gateway: v.optional(v.boolean()),
+  disable_agent_gateway: v.optional(v.boolean()),
+};
+export type PlainAuth = v.InferOutput<v.ObjectSchema<typeof plainAuth, undefined>>;
+
+/** Whom a deployment serves, and how it is reached. Settings that were never made are absent. */
+const ShownAuth = v.object({
+  ...plainAuth,
+  /** Slugs of workspaces. */
+  workspaces_allowed: v.optional(v.array(v.string())),
+  jwt_subs_allowed: v.optional(v.array(v.string())),
+  /** Slug of each subject's workspace. */
+  jwt_sub_workspace_mapping: v.optional(v.record(v.string(), v.string())),
+  allow_all_workspaces: v.boolean(),
+});
+
+/** Settings of a deployment as they are stored. */
+export type StoredAuth = Partial<v.InferOutput<typeof ShownAuth>>;
+
+/** Tags in responses. */
+const ShownTags = v.union([v.array(v.string()), v.record(v.string(), v.string())]);
+export type ShownTags = v.InferOutput<typeof ShownTags>;
+
+/** A gateway installation as lists show it. */
+export const DeploymentSummary = v.object({
+  id: v.string(),
+  organisation_id: v.string(),
+  name: v.string(),
+  slug: v.string(),
+  type: v.picklist(deploymentTypes),
+  status: v.picklist(deploymentStatuses),
+  is_default: ShownFlag,
+  connection_status: v.picklist(connectionStatuses),
+  tags: v.nullable(ShownTags),
+  created_by: v.string(),
+  created_at: IsoTime,
+  last_updated_at: IsoTime,
+  last_synced_at: v.nullable(IsoTime),
+  last_resynced_at: v.nullable(IsoTime),
+  object: v.literal("deployment"),
+});
+export type DeploymentSummary = v.InferOutput<typeof DeploymentSummary>;
+
+/** Response of `GET /deployments`. */
+export const DeploymentList = listOf(DeploymentSummary);
+
+const Credentials = v.object({ username: v.string(), password: v.string() });
+
+/** Response of `GET /deployments/{id}`; its credentials are masked. */
+export const DeploymentRecord = v.object({
+  ...DeploymentSummary.entries,
+  client_auth: v.string(),
+  credentials: Credentials,
+  deployment_config: v.record(v.string(), v.unknown()),
+  auth_settings: ShownAuth,
+  /** The workspaces that `auth_settings` lists. */
+  workspaces: v.array(v.object({ id: v.string(), slug: v.string() })),
+});
+export type DeploymentRecord = v.InferOutput<typeof DeploymentRecord>;
+
+const receipt = {
+  id: v.string(),
+  slug: v.string(),
+  organisation_id: v.string(),
+  object: v.literal("deployment"),
+};
+
+/** Response of `POST /deployments`: its credentials, which no other response shows. */
+export const CreatedDeployment = v.object({ ...receipt, client_auth: v.string(), credentials: Credentials });
+
+/** Response of `PUT /deployments/{id}`, with the new credentials where they were rotated. */
+export const UpdatedDeployment = v.object({
+  ...receipt,
+  client_auth: v.optional(v.string()),
+  credentials: v.optional(Credentials),
+});
+
+/** What a deployment said to a call of this gateway. */
+const PingResult = v.object({
+  status: v.picklist(connectionStatuses),
+  status_code: v.nullable(v.number()),
+  version: v.nullable(v.string()),
+  error: v.nullable(v.string()),
+});
+export type PingResult = v.InferOutput<typeof PingResult>;
+
+/** Response of `GET /deployments/{id}/ping`. */
+export const DeploymentPing = v.object({
+  status: v.picklist(connectionStatuses),
+  gateway_base_url: v.nullable(v.string()),
+  outbound: PingResult,
+  /** Unknown, because deployments do not call this gateway. */
+  inbound: v.object({ status: v.literal("unknown"), error: v.null() }),
+  object: v.literal("deployment"),
+});

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { OidcSettings, tokenAlgorithms } from "./auth-settings.ts";
 import { Flag, Name, Reference, Text, wholeFrom } from "./control.ts";
 import { exportedFields } from "./log-exports.ts";
 import { IsoTime, listOf } from "./objects.ts";
@@ -113,12 +114,6 @@ export const UpdateOrganisation = v.object({
 });
 export type UpdateOrganisation = v.InferOutput<typeof UpdateOrganisation>;
 
-/** Signature algorithms that tokens may use: asymmetric ones (RFC 7518, section 3.1; RFC 8037). */
-const algorithms = [
-  ...(["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const),
-  ...(["ES256", "ES384", "ES512", "EdDSA"] as const),
-];
-
 const secondsOf = { s: 1, m: 60, h: 3_600, d: 86_400 };
 
 /** Seconds, or a string such as `12h`; parsed to seconds. */
@@ -169,8 +164,8 @@ export const UpdateAuthSettings = v.object({
   jwks: v.nullish(v.record(v.string(), v.unknown())),
   algorithms: v.nullish(
     v.pipe(
-      v.array(v.picklist(algorithms, `must be one of ${algorithms.join(", ")}`)),
-      v.maxLength(algorithms.length, `must have at most ${algorithms.length} entries`),
+      v.array(v.picklist(tokenAlgorithms, `must be one of ${tokenAlgorithms.join(", ")}`)),
+      v.maxLength(tokenAlgorithms.length, `must have at most ${tokenAlgorithms.length} entries`),
     ),
   ),
   issuer: v.nullish(OneOrMore),
@@ -181,3 +176,31 @@ export const UpdateAuthSettings = v.object({
   oidc: v.nullish(UpdateOidc),
 });
 export type UpdateAuthSettings = v.InferOutput<typeof UpdateAuthSettings>;
+
+const ShownNames = v.nullable(v.union([v.string(), v.array(v.string())]));
+
+/** How tokens are verified. */
+const ShownAuthSettings = v.object({
+  jwt_enabled: v.boolean(),
+  /** Addresses of key sets, separated by commas. */
+  jwks_url: v.nullable(v.string()),
+  jwks: v.nullable(v.record(v.string(), v.unknown())),
+  algorithms: v.array(v.picklist(tokenAlgorithms)),
+  issuer: ShownNames,
+  audience: ShownNames,
+  default_scopes: v.array(v.string()),
+  /** Seconds. */
+  max_token_age: v.nullable(v.number()),
+  /** Seconds. */
+  clock_tolerance: v.nullable(v.number()),
+  oidc: v.nullable(OidcSettings),
+});
+export type ShownAuthSettings = v.InferOutput<typeof ShownAuthSettings>;
+
+/** The same as it is stored: what was never set is absent. */
+export type StoredAuthSettings = {
+  [Name in keyof ShownAuthSettings]?: NonNullable<ShownAuthSettings[Name]>;
+};
+
+/** Response of `GET` and `PUT /organisations/{id}/auth-settings`. */
+export const AuthSettingsReply = v.object({ success: v.literal(true), data: ShownAuthSettings });

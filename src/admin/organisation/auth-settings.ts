@@ -1,21 +1,24 @@
 import { mayHoldScope, normaliseScope } from "../../auth/scopes.ts";
 import { toRecord } from "../../control/settings.ts";
-import type { OrganisationRow } from "../../db/tables/tenants.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import type { AddressGuard } from "../../lib/address.ts";
 import { fromBase64Url } from "../../lib/base64.ts";
 import { isObject } from "../../lib/json.ts";
-import { UpdateAuthSettings } from "../../schemas/organisations.ts";
+import {
+  AuthSettingsReply,
+  type ShownAuthSettings,
+  type StoredAuthSettings,
+  UpdateAuthSettings,
+} from "../../schemas/organisations.ts";
 import { requireSecureUrl } from "../core/addresses.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
-import { toJson } from "../core/json-column.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { refuseField } from "../core/request.ts";
 import { changeOidc } from "./oidc-settings.ts";
 import { findOrganisation } from "./organisation.ts";
 import { mergeMembers } from "./workspace-settings.ts";
 
 /** Values of absent settings. */
-const defaults = {
+const defaults: Omit<ShownAuthSettings, "jwt_enabled"> = {
   jwks_url: null,
   jwks: null,
   algorithms: [],
@@ -27,8 +30,7 @@ const defaults = {
   oidc: null,
 };
 
-function toAuthSettings({ authSettings }: Pick<OrganisationRow, "authSettings">) {
-  const stored = toRecord(authSettings);
+function toAuthSettings(stored: StoredAuthSettings): AnswerOf<typeof AuthSettingsReply> {
   const hasKeys = stored.jwks_url !== undefined || stored.jwks !== undefined;
   return { success: true, data: { jwt_enabled: hasKeys, ...defaults, ...stored } };
 }
@@ -105,7 +107,9 @@ function readScopes(scopes: readonly string[]): string[] {
   return [...new Set(read)];
 }
 
-async function updateAuthSettings(call: AdminCall<UpdateAuthSettings>) {
+async function updateAuthSettings(
+  call: AdminCall<UpdateAuthSettings>,
+): Promise<Outcome<AnswerOf<typeof AuthSettingsReply>>> {
   const {
     body,
     context: { services },
@@ -114,17 +118,17 @@ async function updateAuthSettings(call: AdminCall<UpdateAuthSettings>) {
   } = call;
   const row = await findOrganisation(call);
   if (body.jwks) requireKeySet(body.jwks);
+  const { oidc: _, ...others } = body;
   const changes = {
-    ...body,
+    ...others,
     ...(body.jwks_url && { jwks_url: readKeySetUrls(body.jwks_url, services.addressGuard) }),
     ...(body.default_scopes && { default_scopes: readScopes(body.default_scopes) }),
     ...(body.algorithms && { algorithms: [...new Set(body.algorithms)] }),
   };
   const oidc = await changeOidc(call, row);
-  if (oidc) Object.assign(changes, { oidc: oidc.stored });
-  const authSettings = toJson(mergeMembers(row.authSettings, changes));
+  const authSettings = mergeMembers(row.authSettings, { ...changes, ...(oidc && { oidc: oidc.stored }) });
   return {
-    answer: toAuthSettings({ authSettings }),
+    answer: toAuthSettings(authSettings),
     recordId: row.id,
     statements: [
       stores.organisations.update(row.id, { authSettings, lastUpdatedAt: now }),
@@ -143,7 +147,8 @@ export const authSettingsEndpoints: readonly AdminEndpoint[] = [
     method: "GET",
     summary: "Show how tokens are verified",
     access: access("read"),
-    handle: async (call) => toAuthSettings(await findOrganisation(call)),
+    response: AuthSettingsReply,
+    handle: async (call) => toAuthSettings((await findOrganisation(call)).authSettings),
   }),
   defineWrite({
     ...row,
@@ -152,6 +157,7 @@ export const authSettingsEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: { resource: "organisations", action: "update_auth_settings" },
     body: UpdateAuthSettings,
+    response: AuthSettingsReply,
     handle: updateAuthSettings,
   }),
 ];

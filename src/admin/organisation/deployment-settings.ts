@@ -1,15 +1,7 @@
 import { readDeploymentAuth } from "../../control/deployments.ts";
-import type { JsonValue } from "../../db/tables/columns.ts";
-import { isObject } from "../../lib/json.ts";
-import { type ChangedAuth, plainAuthMembers } from "../../schemas/deployments.ts";
+import type { ChangedAuth, PlainAuth, StoredAuth } from "../../schemas/deployments.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { refuseField, requireReferenced } from "../core/request.ts";
-
-/** Settings of a deployment as they are stored. */
-type StoredAuth = { [name: string]: JsonValue };
-
-/** Flags that clients read as 0 or 1. */
-const numberFlags = new Set(["is_dataservice_hosted", "is_playground_proxy_allowed"]);
 
 /** Slugs of workspaces a body names by id or slug. */
 async function readSlugs(
@@ -50,17 +42,26 @@ async function readRemovals({ stores, tenant }: AdminCall<unknown>, change: Chan
   return { workspaces, subs: new Set(change.remove_subs_allowed ?? []) };
 }
 
-/** Plain fields after a change: absent ones stay, null clears. */
-function mergePlain(current: Record<string, unknown>, change: ChangedAuth): StoredAuth {
-  const given: Record<string, unknown> = change;
-  const names = Object.keys(plainAuthMembers).filter((name) => (given[name] ?? current[name]) != null);
-  return Object.fromEntries(
-    names.flatMap((name): [string, JsonValue][] => {
-      const value = given[name] === undefined ? current[name] : given[name];
-      if (typeof value === "boolean") return [[name, numberFlags.has(name) ? Number(value) : value]];
-      return typeof value === "string" || typeof value === "number" ? [[name, value]] : [];
-    }),
-  );
+/** A field after a change: an absent one stays, null clears. */
+const merge = <Value>(current: Value | undefined, given: Value | null | undefined): Value | undefined =>
+  given === undefined ? current : (given ?? undefined);
+
+/** A flag that clients read as 0 or 1. */
+const toBit = (flag: boolean | null | undefined) => (typeof flag === "boolean" ? (flag ? 1 : 0) : flag);
+
+/** Plain fields after a change. */
+function mergePlain(current: PlainAuth, change: ChangedAuth): Required<PlainAuth> {
+  return {
+    gateway_base_url: merge(current.gateway_base_url, change.gateway_base_url),
+    mcp_gateway_base_url: merge(current.mcp_gateway_base_url, change.mcp_gateway_base_url),
+    private_link_endpoint: merge(current.private_link_endpoint, change.private_link_endpoint),
+    use_private_link_proxy: merge(current.use_private_link_proxy, change.use_private_link_proxy),
+    is_dataservice_hosted: merge(current.is_dataservice_hosted, toBit(change.is_dataservice_hosted)),
+    is_playground_proxy_allowed: merge(current.is_playground_proxy_allowed, toBit(change.is_playground_proxy_allowed)),
+    disable_ai_gateway: merge(current.disable_ai_gateway, change.disable_ai_gateway),
+    disable_mcp_gateway: merge(current.disable_mcp_gateway, change.disable_mcp_gateway),
+    disable_agent_gateway: merge(current.disable_agent_gateway, change.disable_agent_gateway),
+  };
 }
 
 /**
@@ -72,11 +73,10 @@ function mergePlain(current: Record<string, unknown>, change: ChangedAuth): Stor
  */
 export async function mergeAuthSettings(
   call: AdminCall<unknown>,
-  stored: unknown,
+  stored: StoredAuth,
   { change, override }: { change: ChangedAuth; override: boolean },
 ): Promise<StoredAuth> {
-  const current = isObject(stored) ? stored : {};
-  const before = readDeploymentAuth(current);
+  const before = readDeploymentAuth(stored);
   const given = await readChange(call, change);
   if (change.allow_all_workspaces && given.workspaces.length > 0) {
     refuseField("auth_settings.workspaces_allowed", "cannot be given together with allow_all_workspaces");
@@ -99,10 +99,10 @@ export async function mergeAuthSettings(
     [...given.workspaces, ...mapping.map(([, slug]) => slug)],
     gone.workspaces,
   );
-  const said = change.allow_all_workspaces ?? (given.workspaces.length > 0 ? false : current.allow_all_workspaces);
+  const said = change.allow_all_workspaces ?? (given.workspaces.length > 0 ? false : stored.allow_all_workspaces);
   const all = typeof said === "boolean" ? said : workspaces.length > 0 ? false : undefined;
   return {
-    ...mergePlain(current, change),
+    ...mergePlain(stored, change),
     workspaces_allowed: all === true ? [] : workspaces,
     jwt_subs_allowed: subs,
     jwt_sub_workspace_mapping: Object.fromEntries(mapping),

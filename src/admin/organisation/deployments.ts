@@ -10,8 +10,21 @@ import { randomBase62 } from "../../lib/hash.ts";
 import { decodeUtf8, isObject, parseJson } from "../../lib/json.ts";
 import { type Outbound, toOutboundError } from "../../lib/outbound.ts";
 import { joinUrl } from "../../lib/path.ts";
-import { CreateDeployment, UpdateDeployment } from "../../schemas/deployments.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import {
+  CreateDeployment,
+  CreatedDeployment,
+  DeploymentList,
+  DeploymentPing,
+  DeploymentRecord,
+  type DeploymentSummary,
+  deploymentStatuses,
+  deploymentTypes,
+  type PingResult,
+  UpdateDeployment,
+  UpdatedDeployment,
+} from "../../schemas/deployments.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { createSlug, forbid, readChoice, readPage, readText, requireFound, toIso, toList } from "../core/request.ts";
 import { mergeAuthSettings } from "./deployment-settings.ts";
 
@@ -30,7 +43,7 @@ async function mintSecrets({ keyMac }: Pick<Services, "keyMac">) {
   };
 }
 
-function toSummary(row: DeploymentRow) {
+function toSummary(row: DeploymentRow): DeploymentSummary {
   return {
     id: row.id,
     organisation_id: row.organisationId,
@@ -40,7 +53,7 @@ function toSummary(row: DeploymentRow) {
     status: row.status,
     is_default: row.isDefault ? 1 : 0,
     connection_status: row.connectionStatus,
-    tags: row.tags ?? null,
+    tags: row.tags,
     created_by: row.createdBy,
     created_at: toIso(row.createdAt),
     last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
@@ -50,15 +63,14 @@ function toSummary(row: DeploymentRow) {
   };
 }
 
-function toDetail(row: DeploymentRow, workspaces: readonly WorkspaceRow[]) {
+function toDetail(row: DeploymentRow, workspaces: readonly WorkspaceRow[]): DeploymentRecord {
   const { allowAllWorkspaces } = readDeploymentAuth(row.authSettings);
-  const settings = isObject(row.authSettings) ? row.authSettings : {};
   return {
     ...toSummary(row),
     client_auth: row.maskedClientAuth,
     credentials: { username: row.username, password: row.maskedPassword },
     deployment_config: row.deploymentConfig ?? {},
-    auth_settings: { ...settings, allow_all_workspaces: allowAllWorkspaces },
+    auth_settings: { ...row.authSettings, allow_all_workspaces: allowAllWorkspaces },
     workspaces: workspaces.map(({ id, slug }) => ({ id, slug })),
   };
 }
@@ -74,10 +86,10 @@ async function readWorkspaces({ query, stores, tenant }: AdminCall<undefined>): 
   return slugs;
 }
 
-async function listDeployments(call: AdminCall<undefined>) {
+async function listDeployments(call: AdminCall<undefined>): Promise<AnswerOf<typeof DeploymentList>> {
   const { query, stores, tenant } = call;
-  const status = readChoice(query, "status", ["active", "archived"]) ?? "active";
-  const type = readChoice(query, "type", ["production", "non_production"]);
+  const status = readChoice(query, "status", deploymentStatuses) ?? "active";
+  const type = readChoice(query, "type", deploymentTypes);
   const text = readText(query, "search");
   const workspaces = await readWorkspaces(call);
   const { offset, limit } = readPage(query, { max: 100 });
@@ -99,7 +111,7 @@ async function findDeployment({ params, stores, tenant }: AdminCall<unknown>): P
 
 async function readDeployment(call: AdminCall<undefined>) {
   const row = await findDeployment(call);
-  const status = readChoice(call.query, "status", ["active", "archived"]) ?? "active";
+  const status = readChoice(call.query, "status", deploymentStatuses) ?? "active";
   if (row.status !== status) requireFound(undefined, "deployment");
   const { workspacesAllowed } = readDeploymentAuth(row.authSettings);
   return toDetail(row, await call.stores.workspaces.all(call.tenant, { where: { slug: workspacesAllowed } }));
@@ -111,7 +123,9 @@ function clearDefault({ stores, tenant, now }: AdminCall<unknown>, isDefault: bo
   return isDefault ? [stores.deployments.update(tenant, { isDefault: true }, changes)] : [];
 }
 
-async function createDeployment(call: AdminCall<CreateDeployment>) {
+async function createDeployment(
+  call: AdminCall<CreateDeployment>,
+): Promise<Outcome<AnswerOf<typeof CreatedDeployment>>> {
   const {
     body,
     stores,
@@ -131,12 +145,12 @@ async function createDeployment(call: AdminCall<CreateDeployment>) {
     organisationId,
     slug: body.slug ?? createSlug(body.name, { letters: 40 }),
     name: body.name,
-    type: body.type ?? "production",
-    status: "active",
+    type: body.type ?? ("production" as const),
+    status: "active" as const,
     isDefault,
     tags: body.tags ?? null,
     authSettings,
-    deploymentConfig: (body.deployment_config ?? null) as DeploymentRow["deploymentConfig"], // parsed from JSON
+    deploymentConfig: body.deployment_config ?? null,
     ...stored,
     username,
     createdBy: actor,
@@ -157,7 +171,9 @@ async function createDeployment(call: AdminCall<CreateDeployment>) {
   };
 }
 
-async function updateDeployment(call: AdminCall<UpdateDeployment>) {
+async function updateDeployment(
+  call: AdminCall<UpdateDeployment>,
+): Promise<Outcome<AnswerOf<typeof UpdatedDeployment>>> {
   const {
     body,
     stores,
@@ -175,7 +191,7 @@ async function updateDeployment(call: AdminCall<UpdateDeployment>) {
     status: body.status,
     tags: body.tags,
     isDefault: body.status === "archived" ? false : body.is_default,
-    deploymentConfig: body.deployment_config as DeploymentRow["deploymentConfig"] | undefined, // parsed from JSON
+    deploymentConfig: body.deployment_config,
     ...(change && { authSettings: await mergeAuthSettings(call, row.authSettings, { change, override }) }),
     ...minted?.stored,
     lastUpdatedAt: now,
@@ -200,21 +216,13 @@ async function deleteDeployment(call: AdminCall<undefined>) {
   const { stores, tenant, now } = call;
   const row = await findDeployment(call);
   if (row.status !== "active") requireFound(undefined, "deployment");
-  const changes = { status: "archived", isDefault: false, lastUpdatedAt: now };
+  const changes = { status: "archived" as const, isDefault: false, lastUpdatedAt: now };
   return { answer: {}, recordId: row.id, statements: [stores.deployments.update(tenant, { id: row.id }, changes)] };
 }
 
 /** Milliseconds a deployment has to answer. */
 const pingMs = 5_000;
 const maxPingBytes = 64 * 1024;
-
-/** The result of calling a deployment. */
-interface PingResult {
-  status: "healthy" | "unhealthy" | "unknown";
-  status_code: number | null;
-  version: string | null;
-  error: string | null;
-}
 
 function readVersion(text: string): string | null {
   const value = parseJson(text);
@@ -245,12 +253,12 @@ async function askHealth(baseUrl: string, outbound: Outbound): Promise<PingResul
   }
 }
 
-async function pingDeployment(call: AdminCall<undefined>) {
+async function pingDeployment(call: AdminCall<undefined>): Promise<AnswerOf<typeof DeploymentPing>> {
   const { authSettings, status } = await findDeployment(call);
   if (status !== "active") requireFound(undefined, "deployment");
-  const baseUrl = isObject(authSettings) ? authSettings.gateway_base_url : undefined;
+  const { gateway_base_url: baseUrl } = authSettings;
   const outbound: PingResult =
-    typeof baseUrl === "string"
+    baseUrl !== undefined
       ? await askHealth(baseUrl, call.context.services.outbound)
       : { status: "unknown", status_code: null, version: null, error: "It has no gateway_base_url" };
   return {
@@ -283,6 +291,7 @@ export const deploymentEndpoints: readonly AdminEndpoint[] = [
       { name: "current_page", description: "From 0" },
       { name: "page_size", description: "At most 100, default 50" },
     ],
+    response: DeploymentList,
     handle: listDeployments,
   }),
   defineWrite({
@@ -292,6 +301,7 @@ export const deploymentEndpoints: readonly AdminEndpoint[] = [
     access: access("create"),
     audit: audit("create"),
     body: CreateDeployment,
+    response: CreatedDeployment,
     handle: createDeployment,
   }),
   defineRead({
@@ -300,6 +310,7 @@ export const deploymentEndpoints: readonly AdminEndpoint[] = [
     summary: "Show a gateway installation",
     access: access("read"),
     query: [{ name: "status", description: "active (default) or archived" }],
+    response: DeploymentRecord,
     handle: readDeployment,
   }),
   defineWrite({
@@ -309,6 +320,7 @@ export const deploymentEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("update"),
     body: UpdateDeployment,
+    response: UpdatedDeployment,
     handle: updateDeployment,
   }),
   defineWrite({
@@ -317,6 +329,7 @@ export const deploymentEndpoints: readonly AdminEndpoint[] = [
     summary: "Archive a gateway installation",
     access: access("delete"),
     audit: audit("delete"),
+    response: NoContent,
     handle: deleteDeployment,
   }),
   defineRead({
@@ -325,6 +338,7 @@ export const deploymentEndpoints: readonly AdminEndpoint[] = [
     path: "/v1/deployments/:id/ping",
     access: access("read"),
     summary: "Check whether a gateway installation is alive",
+    response: DeploymentPing,
     handle: pingDeployment,
   }),
 ];

@@ -1,7 +1,7 @@
 import { oidcSecretPlace } from "../../control/mcp/oauth/oidc-secret.ts";
-import { toRecord } from "../../control/settings.ts";
 import type { Statement } from "../../db/client.ts";
 import type { OrganisationRow } from "../../db/tables/tenants.ts";
+import type { OidcSettings } from "../../schemas/auth-settings.ts";
 import type { UpdateAuthSettings } from "../../schemas/organisations.ts";
 import { requireSecureUrl } from "../core/addresses.ts";
 import type { AdminCall } from "../core/endpoint.ts";
@@ -9,7 +9,7 @@ import { refuseField } from "../core/request.ts";
 
 /** What a change of the identity provider stores; null removes it. */
 interface OidcChange {
-  readonly stored: object | null;
+  readonly stored: OidcSettings | null;
   readonly statements: readonly Statement[];
 }
 
@@ -32,8 +32,8 @@ export async function changeOidc(
   const { client_secret: secret, ...settings } = oidc;
   requireSecureUrl("oidc.issuer", services.addressGuard, () => services.addressGuard.checkTarget(oidc.issuer));
   if (/[?#]/.test(oidc.issuer)) refuseField("oidc.issuer", "must not have a query");
-  const before = toRecord(toRecord(row.authSettings).oidc);
-  const isMoved = before.issuer !== undefined && (before.issuer !== oidc.issuer || before.client_id !== oidc.client_id);
+  const { oidc: before } = row.authSettings;
+  const isMoved = before !== undefined && (before.issuer !== oidc.issuer || before.client_id !== oidc.client_id);
   if (secret === undefined && isMoved && (await stores.secrets.find(tenant, { kind, recordId, field }))) {
     refuseField("oidc.client_secret", "must be given together with another issuer or client_id");
   }

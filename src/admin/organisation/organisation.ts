@@ -104,7 +104,7 @@ function applyBody(row: OrganisationRow, { name: _, settings, ...top }: UpdateOr
     const value = given[member];
     if (value === undefined || value === null) continue;
     const changes = member === "security_settings" ? knownSwitches(toRecord(value)) : toRecord(value);
-    given[member] = mergeMembers(stored[member], changes);
+    given[member] = mergeMembers(toRecord(stored[member]), changes);
   }
   const merged = mergeMembers(stored, given);
   requireConsistent(merged);
@@ -167,7 +167,7 @@ async function updateDefaults(call: AdminCall<OrganisationDefaults>) {
   const { body, stores, now } = call;
   const row = await requireOrganisation(call);
   const given = await readDefaultGuardrails(call, call.tenant, { body, prefix: "" });
-  const defaults = toJson(mergeMembers(row.defaults, given));
+  const defaults = toJson(mergeMembers(toRecord(row.defaults), given));
   const statement = stores.organisations.update(row.id, { defaults, lastUpdatedAt: now });
   return { answer: {}, recordId: row.id, statements: [statement] };
 }

@@ -11,9 +11,13 @@ import { forbid, refuseField } from "../core/request.ts";
 type Changes = Readonly<Record<string, unknown>>;
 
 /** Stored fields with changes: undefined stays, null removes, a value replaces. */
-export function mergeMembers(stored: unknown, changes: Changes): Record<string, unknown> {
+export function mergeMembers<Stored extends object>(
+  stored: Stored,
+  changes: { readonly [Name in keyof Stored]?: Stored[Name] | null | undefined },
+): Stored {
   const merged = { ...toRecord(stored), ...Object.fromEntries(definedOf(changes)) };
-  return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null));
+  // each field has its value in one of the two
+  return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null)) as Stored;
 }
 
 function definedOf(changes: Changes): [string, unknown][] {
@@ -78,7 +82,7 @@ export function applySettings(
   const apply = (stored: unknown, changes: Changes | null | undefined, effective: Changes, param: string) =>
     changes === null
       ? {}
-      : toJson(mergeMembers(stored, requireOpen(organisation, changes ?? {}, { effective, param })));
+      : toJson(mergeMembers(toRecord(stored), requireOpen(organisation, changes ?? {}, { effective, param })));
   const switches = body.security_settings === null ? null : knownSwitches(body.security_settings);
   const ofDataPlane = body.data_plane_security_settings;
   const mayClose = tenant.workspaceId === null || openGroups(organisation).has("data_plane_security_settings");
@@ -90,7 +94,9 @@ export function applySettings(
     settings: apply(workspace.settings, body.settings, settingsOf(view), "settings"),
     securitySettings: apply(workspace.securitySettings, switches, securitySettingsOf(view), "security_settings"),
     dataPlaneSecuritySettings:
-      ofDataPlane === null ? {} : toJson(mergeMembers(workspace.dataPlaneSecuritySettings, ofDataPlane ?? {})),
+      ofDataPlane === null
+        ? {}
+        : toJson(mergeMembers(toRecord(workspace.dataPlaneSecuritySettings), ofDataPlane ?? {})),
   };
 }
 

@@ -1,5 +1,12 @@
 import { sql } from "drizzle-orm";
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
+import {
+  connectionStatuses,
+  deploymentStatuses,
+  deploymentTypes,
+  type ShownTags,
+  type StoredAuth,
+} from "../../schemas/deployments.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 
 /** Gateway installations an organisation runs. */
@@ -10,16 +17,13 @@ export const deployments = sqliteTable(
     organisationId: text("organisation_id").notNull(),
     slug: text("slug").notNull(),
     name: text("name").notNull(),
-    /** `production` or `non_production`. */
-    type: text("type").notNull(),
-    /** `active` or `archived`. */
-    status: text("status").notNull(),
+    type: text("type", { enum: deploymentTypes }).notNull(),
+    status: text("status", { enum: deploymentStatuses }).notNull(),
     isDefault: integer("is_default", { mode: "boolean" }).notNull().default(false),
-    /** `healthy`, `unhealthy` or `unknown`. */
-    connectionStatus: text("connection_status").notNull().default("unknown"),
-    deploymentConfig: jsonColumn("deployment_config"),
-    tags: jsonColumn("tags"),
-    authSettings: jsonColumn("auth_settings").notNull().default(sql`'{}'`),
+    connectionStatus: text("connection_status", { enum: connectionStatuses }).notNull().default("unknown"),
+    deploymentConfig: jsonColumn<Record<string, unknown>>("deployment_config"),
+    tags: jsonColumn<ShownTags>("tags"),
+    authSettings: jsonColumn<StoredAuth>("auth_settings").notNull().default(sql`'{}'`),
     /** HMAC-SHA-256 of the deployment's credential, keyed with the pepper, and its masked form. */
     clientAuthDigest: text("client_auth_digest").notNull(),
     maskedClientAuth: text("masked_client_auth").notNull(),

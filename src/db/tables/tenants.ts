@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { RateLimit, StoredBudget } from "../../schemas/control.ts";
 import { type InvitedPlace, inviteStatuses } from "../../schemas/invites.ts";
+import type { StoredAuthSettings } from "../../schemas/organisations.ts";
 import { assignedRoles, organisationRoles, userStatuses, workspaceRoles } from "../../schemas/users.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 
@@ -13,7 +14,7 @@ export const organisations = sqliteTable("organisations", {
   /** Settings of the organisation; absent ones have their default. */
   settings: jsonColumn("settings").notNull().default(sql`'{}'`),
   /** How tokens of its identity provider are verified. */
-  authSettings: jsonColumn("auth_settings").notNull().default(sql`'{}'`),
+  authSettings: jsonColumn<StoredAuthSettings>("auth_settings").notNull().default(sql`'{}'`),
   /** Guardrails for every request. */
   defaults: jsonColumn("defaults").notNull().default(sql`'{}'`),
   createdAt,
