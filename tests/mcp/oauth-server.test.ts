@@ -199,6 +199,28 @@ test("a made-up refresh token changes nothing", async () => {
   assert.equal((await stack.post("/m/oauth/token", { ...form, refresh_token: tokens.refresh_token })).status, 200);
 });
 
+test("a client learns what its own tokens are worth, and ends them", async () => {
+  const { tokens, clientId } = await getTokens(stack);
+  const other = await stack.register();
+  const introspect = async (token: string, client_id = clientId) =>
+    readJson<Record<string, unknown>>(await stack.post("/m/oauth/introspect", { token, client_id }));
+  const access = await introspect(tokens.access_token);
+  const { active, sub, aud, scope, token_type, iss } = access;
+  assert.deepEqual(
+    [active, sub, aud, scope, token_type, iss, access.client_id],
+    [true, stack.person.id, resource, tokens.scope, "Bearer", `${origin}/m`, clientId],
+  );
+  assert.equal(Number(access.exp) - Number(access.iat), tokens.expires_in);
+  const refresh = await introspect(tokens.refresh_token);
+  assert.deepEqual([refresh.active, refresh.sub, refresh.aud], [true, stack.person.id, resource]);
+  for (const token of [tokens.access_token, tokens.refresh_token]) {
+    assert.deepEqual(await introspect(token, other.client_id), { active: false });
+    const revoked = await stack.post("/m/oauth/revoke", { token, client_id: clientId });
+    assert.deepEqual([revoked.status, await revoked.text()], [200, ""]);
+    assert.deepEqual(await introspect(token), { active: false });
+  }
+});
+
 test("a scope that is missing is named in the challenge, and the token with it may call", async () => {
   const call = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{}}}';
   const { tokens } = await getTokens(stack, { scope: "mcp:read" });
