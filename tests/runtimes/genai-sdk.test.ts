@@ -408,9 +408,10 @@ test("@google/genai: a stream that breaks off throws", async () => {
   assert.ok(anthropic);
   const client = clientOf(anthropic, other.url);
   const start = { type: "message_start", message: { id: "m", model: "c", content: [], usage: { input_tokens: 1 } } };
-  const block = { type: "content_block_start", index: 0, content_block: { type: "text", text: "Half" } };
+  const block = { type: "content_block_start", index: 0, content_block: { type: "text", text: "" } };
+  const half = { type: "content_block_delta", index: 0, delta: { type: "text_delta", text: "Half" } };
   const failure = { type: "error", error: { type: "overloaded_error", message: "Overloaded" } };
-  const body = [start, block, failure]
+  const body = [start, block, half, failure]
     .map((event) => `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`)
     .join("");
   next = { status: 200, body, type: "text/event-stream" };
