@@ -76,7 +76,7 @@ async function listWorkspaces(principal: Principal, user: UserRow | undefined, {
   const isWhole = principal.workspaceId === null || principal.person !== undefined;
   const seesAll = isWhole && user?.role !== "member";
   const ids = isWhole ? [...roles.keys()] : [principal.workspaceId ?? ""];
-  const where = { status: "active", ...(!seesAll && { id: ids }) };
+  const where = { status: "active" as const, ...(!seesAll && { id: ids }) };
   const rows = await workspaces.all(tenant, { where });
   const roleIn = ({ id }: WorkspaceRow) => (user && user.role !== "member" ? "admin" : roleOf(roles.get(id)));
   return rows.map((row) => ({ id: row.id, slug: row.slug, name: row.name, role: user ? roleIn(row) : null }));

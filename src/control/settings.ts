@@ -1,25 +1,18 @@
 import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
 import { isObject } from "../lib/json.ts";
 import type { FallbackPrice } from "../pricing/fallback-price.ts";
+import type { WorkspaceSettings } from "../schemas/settings.ts";
 
 /** Settings of a workspace: its own where the organisation allows them, else the organisation's, else these. */
-export const defaultSettings = {
-  /** 1: requests are logged in full; 0: only their figures. */
+export const defaultSettings: WorkspaceSettings = {
   debug_log: 1,
-  /** Most user keys of one user in a workspace; -1 is unlimited. */
   user_api_key_count: -1,
-  /** Default lifetime of a user key in days; 0 is unlimited. */
   user_api_key_ttl: 0,
-  /** Longest lifetime of a user key in days; 0 is unlimited. */
   user_api_key_max_ttl: 0,
-  /** A user who joins a workspace gets a key. */
   user_api_key_auto_create: false,
-  /** 1: requests by user keys carry `_user`. */
   user_key_metadata: 1,
-  /** 1: a request may set `_user` itself. */
   user_key_metadata_override: 1,
 };
-export type WorkspaceSettings = typeof defaultSettings;
 
 const bothRoles = (view: string, ...more: string[]) =>
   ["managers", "members"].flatMap((role) => [view, ...more].map((name) => `${role}${name}`));

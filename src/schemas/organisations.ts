@@ -2,8 +2,15 @@ import * as v from "valibot";
 import { OidcSettings, tokenAlgorithms } from "./auth-settings.ts";
 import { Flag, Name, Reference, Text, wholeFrom } from "./control.ts";
 import { exportedFields } from "./log-exports.ts";
-import { IsoTime, listOf } from "./objects.ts";
-import { DataPlaneSecuritySettings, SecuritySettings, sharedSettings } from "./settings.ts";
+import { IsoTime, listOf, NoContent } from "./objects.ts";
+import {
+  DataPlaneSecuritySettings,
+  SecuritySettings,
+  ShownDataPlaneSettings,
+  ShownSecuritySettings,
+  ShownSettings,
+  sharedSettings,
+} from "./settings.ts";
 import { GuardrailNames } from "./workspaces.ts";
 
 /** Body of `PUT /admin/organisation/defaults`. */
@@ -61,6 +68,9 @@ const TokenPrice = v.pipe(
 /** A field that log rows do not show. Organisations may have others from earlier versions, which hide nothing. */
 const DeniedField = v.picklist(exportedFields, `must be of ${exportedFields.join(", ")}`);
 
+/** What an organisation does with models that have no price. */
+const unpricedModes = ["block", "allow", "fallback"] as const;
+
 const settings = {
   ...sharedSettings,
   enforce_debug_log_setting: v.nullish(Flag),
@@ -94,7 +104,7 @@ const settings = {
   log_retention_days: v.nullish(v.pipe(wholeFrom(1), v.maxValue(36_500))),
   /** Keys of the metadata that the log is often asked for: the index of the log has a column for each of them. */
   log_metadata_keys: v.nullish(v.pipe(v.array(Text(128)), v.maxLength(32, "must have at most 32 entries"))),
-  unpriced_models: v.nullish(v.picklist(["block", "allow", "fallback"], "must be block, allow or fallback")),
+  unpriced_models: v.nullish(v.picklist(unpricedModes, "must be block, allow or fallback")),
   fallback_price: v.nullish(v.object({ input: TokenPrice, output: TokenPrice })),
   export_settings: v.nullish(
     v.object({
@@ -204,3 +214,79 @@ export type StoredAuthSettings = {
 
 /** Response of `GET` and `PUT /organisations/{id}/auth-settings`. */
 export const AuthSettingsReply = v.object({ success: v.literal(true), data: ShownAuthSettings });
+
+const ShownMetadataSchema = v.nullable(v.record(v.string(), v.unknown()));
+
+/** Settings of an organisation in responses: the stored ones, and defaults of the others. */
+const ShownOrganisationSettings = v.object({
+  ...ShownSettings.entries,
+  security_settings: ShownSecuritySettings,
+  data_plane_security_settings: ShownDataPlaneSettings,
+  enforce_debug_log_setting: v.boolean(),
+  default_workspace_user_api_key_auto_create: v.boolean(),
+  /** Groups of settings that workspaces may change. */
+  workspace_override: v.array(v.string()),
+  api_key_metadata_schema: ShownMetadataSchema,
+  workspace_metadata_schema: ShownMetadataSchema,
+  /** Seconds. */
+  session_settings: v.nullable(v.object({ max_session_ttl: v.optional(v.number()) })),
+  allowed_domains: v.array(v.string()),
+  allow_subdomains: v.boolean(),
+  disable_auto_provision_user: v.boolean(),
+  gateway_url: v.nullable(v.string()),
+  mcp_gateway_url: v.nullable(v.string()),
+  /** Masked, as is its secret: its host, without what follows. */
+  alert_webhook: v.nullable(v.string()),
+  alert_webhook_secret: v.nullable(v.string()),
+  /** Seconds. */
+  default_cache_ttl: v.nullable(v.number()),
+  semantic_cache: v.nullable(
+    v.object({
+      provider: v.nullish(v.string()),
+      model: v.nullish(v.string()),
+      dimensions: v.nullish(v.number()),
+      threshold: v.nullish(v.number()),
+    }),
+  ),
+  unpriced_models: v.picklist(unpricedModes),
+  /** US dollars per million tokens. */
+  fallback_price: v.nullable(v.object({ input: v.number(), output: v.number() })),
+  log_retention_days: v.nullable(v.number()),
+  log_metadata_keys: v.array(v.string()),
+  export_settings: v.object({ deniedFields: v.optional(v.array(v.string())) }),
+});
+export type ShownOrganisationSettings = v.InferOutput<typeof ShownOrganisationSettings>;
+
+/** The same as they are stored: what was never set is absent. */
+export type StoredOrganisationSettings = {
+  [Name in Exclude<keyof ShownOrganisationSettings, "data_plane_security_settings">]?: NonNullable<
+    ShownOrganisationSettings[Name]
+  >;
+} & { data_plane_security_settings?: Partial<ShownOrganisationSettings["data_plane_security_settings"]> };
+
+/** Response of `GET /organisations/{id}` and `GET /organisations/self`. */
+export const OrganisationReply = v.object({
+  success: v.literal(true),
+  data: v.object({
+    id: v.string(),
+    name: v.string(),
+    slug: v.string(),
+    object: v.literal("organisation"),
+    ...ShownOrganisationSettings.entries,
+    /** The same settings once more. */
+    settings: ShownOrganisationSettings,
+    created_at: IsoTime,
+    last_updated_at: IsoTime,
+  }),
+});
+
+/** Response of `PUT /organisations/{id}`. */
+export const UpdatedOrganisation = v.object({ success: v.literal(true), data: NoContent });
+
+const ShownGuardrails = v.array(v.object({ id: v.string(), slug: v.string() }));
+
+/** Response of `GET /admin/organisation/defaults`. */
+export const ShownOrganisationDefaults = v.object({
+  input_guardrails: ShownGuardrails,
+  output_guardrails: ShownGuardrails,
+});

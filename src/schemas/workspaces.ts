@@ -4,12 +4,23 @@ import {
   Flag,
   MetadataDefaults,
   Name,
+  RateLimit,
   RateLimitList,
   Reference,
+  ShownBudget,
   Text,
   UsageLimitList,
 } from "./control.ts";
-import { DataPlaneSecuritySettings, SecuritySettings, sharedSettings } from "./settings.ts";
+import { MemberRecord } from "./members.ts";
+import { IsoTime, listOf, ShownFlag } from "./objects.ts";
+import {
+  DataPlaneSecuritySettings,
+  SecuritySettings,
+  ShownDataPlaneSettings,
+  ShownSecuritySettings,
+  ShownSettings,
+  sharedSettings,
+} from "./settings.ts";
 import { WorkspaceRole } from "./users.ts";
 
 /** Guardrails by id or slug; null and an empty list mean no guardrails. */
@@ -62,3 +73,51 @@ export type UpdateWorkspace = v.InferOutput<typeof UpdateWorkspace>;
 /** Body of `DELETE /admin/workspaces/{id}`. */
 export const DeleteWorkspace = v.object({ name: v.string(), force_delete: v.optional(Flag, false) });
 export type DeleteWorkspace = v.InferOutput<typeof DeleteWorkspace>;
+
+export const workspaceStatuses = ["active", "archived"] as const;
+export type WorkspaceStatus = (typeof workspaceStatuses)[number];
+
+/** Defaults of a workspace in responses; absent members have none. */
+const ShownDefaults = v.object({
+  metadata: v.optional(v.record(v.string(), v.string())),
+  /** Ids of guardrails. */
+  input_guardrails: v.optional(v.array(v.string())),
+  output_guardrails: v.optional(v.array(v.string())),
+  /** Slug of the config that new keys of users get. */
+  user_api_key_config: v.optional(v.string()),
+});
+
+/** The same as they are stored, the config by its id. */
+export type StoredDefaults = v.InferOutput<typeof ShownDefaults>;
+
+/** A workspace as lists show it. */
+export const WorkspaceRecord = v.object({
+  id: v.string(),
+  slug: v.string(),
+  name: v.string(),
+  icon: v.nullable(v.string()),
+  description: v.nullable(v.string()),
+  defaults: v.nullable(ShownDefaults),
+  is_default: ShownFlag,
+  usage_limits: v.nullable(v.array(ShownBudget)),
+  rate_limits: v.nullable(v.array(RateLimit)),
+  security_settings: ShownSecuritySettings,
+  data_plane_security_settings: ShownDataPlaneSettings,
+  settings: ShownSettings,
+  organisation_id: v.string(),
+  last_reset_at: v.nullable(IsoTime),
+  created_by: v.nullable(v.string()),
+  creation_source: v.literal("api"),
+  status: v.picklist(workspaceStatuses),
+  scim_source_id: v.null(),
+  created_at: IsoTime,
+  last_updated_at: IsoTime,
+  object: v.literal("workspace"),
+});
+export type WorkspaceRecord = v.InferOutput<typeof WorkspaceRecord>;
+
+/** Response of `GET /admin/workspaces`. */
+export const WorkspaceList = listOf(WorkspaceRecord);
+
+/** Response of `GET /admin/workspaces/{id}` and of `POST /admin/workspaces`. */
+export const WorkspaceDetail = v.object({ ...WorkspaceRecord.entries, users: v.array(MemberRecord) });

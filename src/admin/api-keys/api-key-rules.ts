@@ -1,7 +1,7 @@
 import type { Principal } from "../../auth/principal.ts";
 import { type KeyKind, mayHoldScope, normaliseScope } from "../../auth/scopes.ts";
+import { toRecord } from "../../control/settings.ts";
 import type { OrganisationRow, WorkspaceRow } from "../../db/tables/tenants.ts";
-import { isObject } from "../../lib/json.ts";
 import { dayMs } from "../../lib/periods.ts";
 import { forbid, refuseField } from "../core/request.ts";
 
@@ -48,9 +48,7 @@ export function readUserKeyRules(
   workspace: WorkspaceRow | undefined,
 ): UserKeyRules {
   if (kind !== "workspace-user") return { count: null, defaultDays: null, maxDays: null };
-  const levels = [workspace?.settings, organisation.settings].flatMap((level) =>
-    isObject(level) ? [{ ...level }] : [],
-  );
+  const levels = [workspace?.settings, organisation.settings].map(toRecord);
   // values that mean "no limit" count as not set
   const find = (name: string, least: number) => {
     const values = levels.map((level) => level[name]);

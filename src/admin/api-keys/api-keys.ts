@@ -1,11 +1,10 @@
 import type { KeyKind } from "../../auth/scopes.ts";
 import { holderOfKey } from "../../control/limit-holders.ts";
 import type { ApiKeyRow } from "../../db/tables/api-keys.ts";
-import type { JsonValue } from "../../db/tables/columns.ts";
 import type { OrganisationRow } from "../../db/tables/tenants.ts";
 import type { Filter, ListOptions, Tenant } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { isObject, stringOf } from "../../lib/json.ts";
+import { stringOf } from "../../lib/json.ts";
 import { type BudgetUse, isUsedUp, usageOf } from "../../policies/applied.ts";
 import {
   ApiKey,
@@ -21,6 +20,7 @@ import {
 } from "../../schemas/api-keys.ts";
 import type { RateLimit } from "../../schemas/control.ts";
 import { NoContent } from "../../schemas/objects.ts";
+import type { StoredDefaults } from "../../schemas/workspaces.ts";
 import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { showUsages, toStoredUsage } from "../core/limits.ts";
 import { applyMetadataSchema } from "../core/metadata-schema.ts";
@@ -47,7 +47,7 @@ import { mintKey } from "./key-minting.ts";
 async function readRules(
   { stores }: AdminCall<unknown>,
   key: { kind: KeyKind; organisationId: string; workspaceId: string | null },
-): Promise<{ organisation: OrganisationRow; rules: UserKeyRules; defaults: JsonValue | null }> {
+): Promise<{ organisation: OrganisationRow; rules: UserKeyRules; defaults: StoredDefaults | null }> {
   const { kind, organisationId, workspaceId } = key;
   const organisation = requireFound(await stores.organisations.get(organisationId), "organisation");
   const workspace =
@@ -207,7 +207,7 @@ async function createKey(
   const { organisation, rules, defaults } = await readRules(call, { kind, ...tenant });
   if (userId !== null) await requireFewer(call, tenant, { userId, most: rules.count });
   if (body.expires_at != null && body.expires_at <= now) refuseField("expires_at", "must be in the future");
-  const config = kind === "workspace-user" && isObject(defaults) ? defaults.user_api_key_config : null;
+  const config = kind === "workspace-user" ? defaults?.user_api_key_config : null;
   const { key, row } = await mintKey(
     {
       ...tenant,

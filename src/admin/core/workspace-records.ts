@@ -1,16 +1,16 @@
 import { type Role, roleAllows, type SecuritySettings } from "../../auth/roles.ts";
 import { scopesOfKind } from "../../auth/scopes.ts";
 import { holderOfWorkspace } from "../../control/limit-holders.ts";
-import { blocksInlineConfig, settingsOf, toRecord } from "../../control/settings.ts";
+import { blocksInlineConfig, settingsOf } from "../../control/settings.ts";
 import type { OrganisationRow, UserRow, WorkspaceMemberRow, WorkspaceRow } from "../../db/tables/tenants.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import { securitySettingsOf } from "../../endpoint/role.ts";
+import type { ShownBudget } from "../../schemas/control.ts";
 import type { MemberRecord } from "../../schemas/members.ts";
-import type { WorkspaceDefaults } from "../../schemas/workspaces.ts";
+import type { StoredDefaults, WorkspaceDefaults, WorkspaceRecord, WorkspaceStatus } from "../../schemas/workspaces.ts";
 import type { AdminCall } from "./endpoint.ts";
-import { toJson } from "./json-column.ts";
 import { showUsageLists } from "./limits.ts";
-import { applyMetadataSchema, type RecordMetadata } from "./metadata-schema.ts";
+import { applyMetadataSchema } from "./metadata-schema.ts";
 import { directions, requireConfig, requireGuardrails } from "./named-records.ts";
 import { requireFound, toIso } from "./request.ts";
 
@@ -31,7 +31,10 @@ export interface FoundWorkspace {
  * @param status Default `active`.
  * @throws {NotFoundError}
  */
-export async function findWorkspace(call: AdminCall<unknown>, status = "active"): Promise<FoundWorkspace> {
+export async function findWorkspace(
+  call: AdminCall<unknown>,
+  status: WorkspaceStatus = "active",
+): Promise<FoundWorkspace> {
   const { stores, tenant, params } = call;
   const { organisationId } = tenant;
   const found = await stores.workspaces.get({ organisationId, workspaceId: null }, params.id ?? "");
@@ -45,13 +48,12 @@ export async function findWorkspace(call: AdminCall<unknown>, status = "active")
 function toWorkspace(
   row: WorkspaceRow,
   organisation: OrganisationRow,
-  { configSlugs, usage }: { configSlugs: ReadonlyMap<string, string>; usage: unknown },
-) {
+  { configSlugs, usage }: { configSlugs: ReadonlyMap<string, string>; usage: ShownBudget[] | null | undefined },
+): WorkspaceRecord {
   const view = { organisation, workspace: row };
-  const defaults = toRecord(row.defaults);
-  const config = defaults.user_api_key_config;
+  const config = row.defaults?.user_api_key_config;
   const shownDefaults =
-    typeof config === "string" ? { ...defaults, user_api_key_config: configSlugs.get(config) ?? config } : row.defaults;
+    config === undefined ? row.defaults : { ...row.defaults, user_api_key_config: configSlugs.get(config) ?? config };
   return {
     id: row.id,
     slug: row.slug,
@@ -82,12 +84,9 @@ export async function toWorkspaces(
   { stores, tenant, context }: AdminCall<unknown>,
   organisation: OrganisationRow,
   rows: readonly WorkspaceRow[],
-) {
+): Promise<WorkspaceRecord[]> {
   const { organisationId } = tenant;
-  const ids = rows.flatMap(({ defaults }) => {
-    const config = toRecord(defaults).user_api_key_config;
-    return typeof config === "string" ? [config] : [];
-  });
+  const ids = rows.flatMap(({ defaults }) => defaults?.user_api_key_config ?? []);
   const configs = await stores.configs.all({ organisationId, workspaceId: null }, { where: { id: ids } });
   const configSlugs = new Map(configs.map(({ id, slug }) => [id, slug]));
   const usages = await showUsageLists(rows.map(holderOfWorkspace), context.services);
@@ -149,7 +148,7 @@ interface DefaultsOwner {
   organisation: OrganisationRow;
   tenant: Tenant & { workspaceId: string };
   /** Undefined for a new workspace. */
-  stored: unknown;
+  stored: StoredDefaults | null | undefined;
 }
 
 /** Ids of the default guardrails a body names, by the fields of defaults; null clears a field. */
@@ -170,9 +169,13 @@ export async function readDefaultGuardrails(
 }
 
 /** The defaults of a workspace after a change: absent fields stay, null clears. */
-export async function applyDefaults(call: AdminCall<unknown>, place: DefaultsOwner, body: WorkspaceDefaults | null) {
+export async function applyDefaults(
+  call: AdminCall<unknown>,
+  place: DefaultsOwner,
+  body: WorkspaceDefaults | null,
+): Promise<StoredDefaults | null> {
   const { organisation, tenant } = place;
-  const stored = body === null ? {} : toRecord(place.stored);
+  const stored: StoredDefaults = body === null ? {} : (place.stored ?? {});
   const given = body ?? {};
   const guardrails = await readDefaultGuardrails(call, tenant, { body: given, prefix: "defaults." });
   const config = given.user_api_key_config;
@@ -180,7 +183,7 @@ export async function applyDefaults(call: AdminCall<unknown>, place: DefaultsOwn
   const configId = config ? (await requireConfig(call, tenant, { name: config, param })).id : config;
   // existing values are not checked again when other fields change
   const isChecked = body === null || given.metadata !== undefined || place.stored === undefined;
-  const kept = isChecked ? given.metadata : (stored.metadata as RecordMetadata | undefined); // stored by this function
+  const kept = isChecked ? given.metadata : stored.metadata;
   const metadata = isChecked ? applyMetadataSchema(organisation, "workspace", kept) : kept;
   const defaults = {
     ...stored,
@@ -189,5 +192,6 @@ export async function applyDefaults(call: AdminCall<unknown>, place: DefaultsOwn
     ...(configId !== undefined && { user_api_key_config: configId }),
   };
   const left = Object.entries(defaults).filter(([, value]) => value !== null && value !== undefined);
-  return left.length === 0 ? null : toJson(Object.fromEntries(left));
+  // members of defaults, without those that are null
+  return left.length === 0 ? null : (Object.fromEntries(left) as StoredDefaults);
 }

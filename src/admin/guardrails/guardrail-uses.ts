@@ -62,7 +62,7 @@ async function findServers(call: AdminCall<unknown>, row: GuardrailRow): Promise
 export async function findUses(call: AdminCall<unknown>, row: GuardrailRow): Promise<GuardrailUse[]> {
   const { stores } = call;
   const { organisationId, workspaceId } = row;
-  const where = { status: "active", ...(workspaceId !== null && { id: workspaceId }) };
+  const where = { status: "active" as const, ...(workspaceId !== null && { id: workspaceId }) };
   const [organisation, workspaces, configs] = await Promise.all([
     stores.organisations.get(organisationId),
     stores.workspaces.all({ organisationId, workspaceId: null }, { where }),

@@ -4,18 +4,32 @@ import { blocksInlineConfig, defaultSettings, openGroups, overrideGroups, toReco
 import type { Statement } from "../../db/client.ts";
 import type { OrganisationRow } from "../../db/tables/tenants.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { OrganisationDefaults, UpdateOrganisation } from "../../schemas/organisations.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { NoContent } from "../../schemas/objects.ts";
+import {
+  OrganisationDefaults,
+  OrganisationReply,
+  ShownOrganisationDefaults,
+  type ShownOrganisationSettings,
+  type StoredOrganisationSettings,
+  UpdatedOrganisation,
+  UpdateOrganisation,
+} from "../../schemas/organisations.ts";
+import type { WorkspaceSettings } from "../../schemas/settings.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import { metadataSchemaMembers, requireMetadataSchema } from "../core/metadata-schema.ts";
-import { directions } from "../core/named-records.ts";
 import { refuseField, requireFound, toIso } from "../core/request.ts";
 import { readDefaultGuardrails, requireOrganisation } from "../core/workspace-records.ts";
 import { readAlertWebhook } from "./alert-webhook.ts";
 import { knownSwitches, mergeMembers, withoutClosed } from "./workspace-settings.ts";
 
-/** Settings that workspaces do not have, with their defaults. */
-const ownDefaults = {
+/** Settings that workspaces do not have. */
+type OwnSettings = Omit<
+  ShownOrganisationSettings,
+  keyof WorkspaceSettings | "security_settings" | "data_plane_security_settings"
+>;
+
+const ownDefaults: OwnSettings = {
   enforce_debug_log_setting: false,
   default_workspace_user_api_key_auto_create: false,
   workspace_override: [],
@@ -38,9 +52,6 @@ const ownDefaults = {
   export_settings: { deniedFields: [] },
 };
 
-/** Fields that are objects, whose own fields change one by one. */
-const nested = ["security_settings", "data_plane_security_settings", "session_settings", "export_settings"] as const;
-
 /**
  * The organisation a path names, which is the caller's.
  *
@@ -51,13 +62,13 @@ export async function findOrganisation(call: AdminCall<unknown>): Promise<Organi
   return isOwn ? requireOrganisation(call) : requireFound<OrganisationRow>(undefined, "organisation");
 }
 
-function toOrganisation(row: OrganisationRow) {
-  const stored = toRecord(row.settings);
+function toOrganisation(row: OrganisationRow): AnswerOf<typeof OrganisationReply> {
+  const stored = row.settings;
   const settings = {
     ...defaultSettings,
     ...ownDefaults,
     ...stored,
-    security_settings: { ...defaultSecuritySettings, ...toRecord(stored.security_settings) },
+    security_settings: { ...defaultSecuritySettings, ...stored.security_settings },
     data_plane_security_settings: {
       block_inline_config: blocksInlineConfig({ organisation: row, workspace: { dataPlaneSecuritySettings: {} } }),
     },
@@ -78,11 +89,11 @@ function toOrganisation(row: OrganisationRow) {
 }
 
 /** Validates what a schema cannot express, on the settings that would be stored. */
-function requireConsistent(settings: Readonly<Record<string, unknown>>): void {
+function requireConsistent(settings: StoredOrganisationSettings): void {
   for (const member of Object.values(metadataSchemaMembers)) {
     if (settings[member] !== undefined) requireMetadataSchema(settings[member], member);
   }
-  for (const name of openGroups({ settings: toJson(settings) })) {
+  for (const name of openGroups({ settings })) {
     if (!Object.hasOwn(overrideGroups, name)) {
       refuseField("workspace_override", `must be of ${Object.keys(overrideGroups).join(", ")}`);
     }
@@ -97,16 +108,25 @@ function requireConsistent(settings: Readonly<Record<string, unknown>>): void {
 }
 
 /** The settings of an organisation after a change. */
-function applyBody(row: OrganisationRow, { name: _, settings, ...top }: UpdateOrganisation): Record<string, unknown> {
-  const given: Record<string, unknown> = { ...settings, ...top };
-  const stored = toRecord(row.settings);
-  for (const member of nested) {
-    const value = given[member];
-    if (value === undefined || value === null) continue;
-    const changes = member === "security_settings" ? knownSwitches(toRecord(value)) : toRecord(value);
-    given[member] = mergeMembers(toRecord(stored[member]), changes);
-  }
-  const merged = mergeMembers(stored, given);
+function applyBody(
+  { settings: stored }: OrganisationRow,
+  { name: _, settings, ...top }: UpdateOrganisation,
+): StoredOrganisationSettings {
+  const {
+    security_settings: switches,
+    data_plane_security_settings: dataPlane,
+    session_settings: session,
+    export_settings: exports,
+    ...plain
+  } = { ...settings, ...top };
+  // fields that are objects change one by one
+  const nested = {
+    security_settings: switches && mergeMembers(stored.security_settings ?? {}, knownSwitches(switches)),
+    data_plane_security_settings: dataPlane && mergeMembers(stored.data_plane_security_settings ?? {}, dataPlane),
+    session_settings: session && mergeMembers(stored.session_settings ?? {}, session),
+    export_settings: exports && mergeMembers(stored.export_settings ?? {}, exports),
+  };
+  const merged = mergeMembers(stored, { ...plain, ...nested });
   requireConsistent(merged);
   return merged;
 }
@@ -133,12 +153,14 @@ async function requireEmbedder({ body, stores, tenant }: AdminCall<UpdateOrganis
   if (count === 0) refuseField("semantic_cache.provider", "must be the slug of a provider of a workspace");
 }
 
-async function updateOrganisation(call: AdminCall<UpdateOrganisation>) {
+async function updateOrganisation(
+  call: AdminCall<UpdateOrganisation>,
+): Promise<Outcome<AnswerOf<typeof UpdatedOrganisation>>> {
   const { body, stores, now } = call;
   const row = await findOrganisation(call);
   await requireEmbedder(call);
   const webhook = await readAlertWebhook(call, row);
-  const settings = toJson(applyBody(row, { ...body, ...webhook.masked }));
+  const settings = applyBody(row, { ...body, ...webhook.masked });
   const changes = { settings, lastUpdatedAt: now, ...(body.name !== undefined && { name: body.name }) };
   return {
     answer: { success: true, data: {} },
@@ -151,16 +173,18 @@ async function updateOrganisation(call: AdminCall<UpdateOrganisation>) {
   };
 }
 
-async function readDefaults(call: AdminCall<undefined>) {
+async function readDefaults(call: AdminCall<undefined>): Promise<AnswerOf<typeof ShownOrganisationDefaults>> {
   const { defaults } = await requireOrganisation(call);
-  const listed = directions.map((direction) => ({ direction, ids: listDefaultGuardrails(defaults, direction) }));
-  const rows = await call.stores.guardrails.all(call.tenant, { where: { id: listed.flatMap(({ ids }) => ids) } });
+  const input = listDefaultGuardrails(defaults, "input");
+  const output = listDefaultGuardrails(defaults, "output");
+  const rows = await call.stores.guardrails.all(call.tenant, { where: { id: [...input, ...output] } });
   const slugOf = new Map(rows.map(({ id, slug }) => [id, slug]));
-  const shown = listed.map(({ direction, ids }) => [
-    `${direction}_guardrails`,
-    ids.flatMap((id) => (slugOf.has(id) ? [{ id, slug: slugOf.get(id) }] : [])),
-  ]);
-  return Object.fromEntries(shown);
+  const show = (ids: readonly string[]) =>
+    ids.flatMap((id) => {
+      const slug = slugOf.get(id);
+      return slug === undefined ? [] : [{ id, slug }];
+    });
+  return { input_guardrails: show(input), output_guardrails: show(output) };
 }
 
 async function updateDefaults(call: AdminCall<OrganisationDefaults>) {
@@ -186,6 +210,7 @@ export const organisationEndpoints: readonly AdminEndpoint[] = [
     path: defaultsPath,
     summary: "Show the organisation's default guardrails",
     access: access("read"),
+    response: ShownOrganisationDefaults,
     handle: readDefaults,
   }),
   defineWrite({
@@ -196,6 +221,7 @@ export const organisationEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("update_defaults"),
     body: OrganisationDefaults,
+    response: NoContent,
     handle: updateDefaults,
   }),
   defineRead({
@@ -204,6 +230,7 @@ export const organisationEndpoints: readonly AdminEndpoint[] = [
     path: "/v1/organisations/self",
     summary: "Show the caller's organisation",
     access: access("read"),
+    response: OrganisationReply,
     handle: async (call) => toOrganisation(await requireOrganisation(call)),
   }),
   defineRead({
@@ -212,6 +239,7 @@ export const organisationEndpoints: readonly AdminEndpoint[] = [
     path: one,
     summary: "Show an organisation and its settings",
     access: access("read"),
+    response: OrganisationReply,
     handle: async (call) => toOrganisation(await findOrganisation(call)),
   }),
   defineWrite({
@@ -222,6 +250,7 @@ export const organisationEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("update"),
     body: UpdateOrganisation,
+    response: UpdatedOrganisation,
     handle: updateOrganisation,
   }),
 ];

@@ -24,8 +24,11 @@ function definedOf(changes: Changes): [string, unknown][] {
   return Object.entries(changes).filter(([, value]) => value !== undefined);
 }
 
+/** Switches by name; null restores the default. */
+type SwitchChanges = Readonly<Record<string, boolean | null | undefined>>;
+
 /** Switches a body names. @throws {InvalidRequestError} AB01 for an unknown one. */
-export function knownSwitches(switches: Changes | null | undefined): Changes {
+export function knownSwitches(switches: SwitchChanges | null | undefined): SwitchChanges {
   const unknown = Object.keys(switches ?? {}).find((name) => !Object.hasOwn(defaultSecuritySettings, name));
   if (unknown !== undefined) refuseField(`security_settings.${unknown}`, "is not a known switch");
   return switches ?? {};
@@ -56,7 +59,7 @@ function requireOpen(
 /** What a body says about the settings of a workspace. */
 interface SettingsBody {
   settings?: Changes | null | undefined;
-  security_settings?: Changes | null | undefined;
+  security_settings?: SwitchChanges | null | undefined;
   data_plane_security_settings?: Changes | null | undefined;
 }
 

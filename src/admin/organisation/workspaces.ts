@@ -4,11 +4,29 @@ import type { WorkspaceRow } from "../../db/tables/tenants.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { ConflictError } from "../../errors.ts";
+import { NoContent } from "../../schemas/objects.ts";
 import type { WorkspaceRole } from "../../schemas/users.ts";
-import { CreateWorkspace, DeleteWorkspace, UpdateWorkspace } from "../../schemas/workspaces.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import {
+  CreateWorkspace,
+  DeleteWorkspace,
+  UpdateWorkspace,
+  WorkspaceDetail,
+  WorkspaceList,
+  type WorkspaceStatus,
+  workspaceStatuses,
+} from "../../schemas/workspaces.ts";
+import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { toLimitList, toStoredUsageList } from "../core/limits.ts";
-import { createSlug, forbid, readChoice, readPage, readText, refuseField, toList } from "../core/request.ts";
+import {
+  createSlug,
+  forbid,
+  readChoice,
+  readPage,
+  readText,
+  refuseField,
+  requireFound,
+  toList,
+} from "../core/request.ts";
 import {
   applyDefaults,
   findWorkspace,
@@ -21,19 +39,20 @@ import { joinByGroups } from "../scim/memberships.ts";
 import { joinChanges, joiningStatements, revokingStatements } from "../users/memberships.ts";
 import { applySettings } from "./workspace-settings.ts";
 
-const statuses = ["active", "archived"];
-
 /** Comma-separated statuses a list is filtered by; keys of a workspace see active ones only. */
-function readStatuses({ query, tenant }: AdminCall<unknown>): string[] {
-  const wanted = (readText(query, "status") ?? "active").split(",").map((status) => status.trim().toLowerCase());
-  if (wanted.some((status) => !statuses.includes(status))) refuseField("status", "must be active, archived or both");
+function readStatuses({ query, tenant }: AdminCall<unknown>): WorkspaceStatus[] {
+  const named = (readText(query, "status") ?? "active").split(",").map((status) => status.trim().toLowerCase());
+  const wanted = named.map(
+    (name) =>
+      workspaceStatuses.find((status) => status === name) ?? refuseField("status", "must be active, archived or both"),
+  );
   if (tenant.workspaceId !== null && wanted.includes("archived")) {
     forbid("Only keys of the organisation see archived workspaces", "status");
   }
   return wanted;
 }
 
-async function listWorkspaces(call: AdminCall<undefined>) {
+async function listWorkspaces(call: AdminCall<undefined>): Promise<AnswerOf<typeof WorkspaceList>> {
   const { query, stores, tenant } = call;
   const name = readText(query, "name");
   if (name !== undefined && name.length < 2) refuseField("name", "must have at least 2 characters");
@@ -48,14 +67,15 @@ async function listWorkspaces(call: AdminCall<undefined>) {
   return toList(await toWorkspaces(call, await requireOrganisation(call), rows), total);
 }
 
-async function readWorkspace(call: AdminCall<undefined>) {
+async function readWorkspace(call: AdminCall<undefined>): Promise<AnswerOf<typeof WorkspaceDetail>> {
   readChoice(call.query, "name_format", ["plain", "display"]);
-  const status = readChoice(call.query, "status", ["active", "archived"]);
+  const status = readChoice(call.query, "status", workspaceStatuses);
   const { row, tenant } = await findWorkspace(call, status);
   const organisation = await requireOrganisation(call);
   const [record] = await toWorkspaces(call, organisation, [row]);
   const members = await call.stores.members.all(tenant);
-  return { ...record, users: await toMembers(call, members, { organisation, workspace: row }) };
+  const users = await toMembers(call, members, { organisation, workspace: row });
+  return { ...requireFound(record, "workspace"), users };
 }
 
 /** Access of a new workspace to the integrations the organisation shares with all. */
@@ -120,7 +140,7 @@ function toNewRow(call: AdminCall<CreateWorkspace>, organisationId: string): Wor
   };
 }
 
-async function createWorkspace(call: AdminCall<CreateWorkspace>) {
+async function createWorkspace(call: AdminCall<CreateWorkspace>): Promise<Outcome<AnswerOf<typeof WorkspaceDetail>>> {
   const { body, stores, now } = call;
   const organisation = await requireOrganisation(call);
   const fresh = toNewRow(call, organisation.id);
@@ -144,7 +164,7 @@ async function createWorkspace(call: AdminCall<CreateWorkspace>) {
   const byGroups = await joinByGroups(call, row, members.map(memberRow));
   const [record] = await toWorkspaces(call, organisation, [row]);
   return {
-    answer: { ...record, users },
+    answer: { ...requireFound(record, "workspace"), users },
     recordId: row.id,
     statements: [
       stores.workspaces.insert(call.tenant, row),
@@ -229,7 +249,7 @@ async function clearWorkspace({ stores, now }: AdminCall<unknown>, tenant: Tenan
     stores.workspaces.update(
       { ...tenant, workspaceId: null },
       { id: workspaceId },
-      { status: "archived", lastUpdatedAt: now },
+      { status: "archived" as const, lastUpdatedAt: now },
     ),
   ];
 }
@@ -270,6 +290,7 @@ export const workspaceEndpoints: readonly AdminEndpoint[] = [
       { name: "current_page", description: "Page, counted from 0" },
       { name: "page_size", description: "Rows per page; default 50, at most 1000" },
     ],
+    response: WorkspaceList,
     handle: listWorkspaces,
   }),
   defineWrite({
@@ -280,6 +301,7 @@ export const workspaceEndpoints: readonly AdminEndpoint[] = [
     access: adminAccess("create"),
     audit: audit("create"),
     body: CreateWorkspace,
+    response: WorkspaceDetail,
     handle: createWorkspace,
   }),
   defineRead({
@@ -289,6 +311,7 @@ export const workspaceEndpoints: readonly AdminEndpoint[] = [
     summary: "Show a workspace and its members",
     access: access("read"),
     query: [{ name: "status", description: "active (default) or archived" }],
+    response: WorkspaceDetail,
     handle: readWorkspace,
   }),
   defineWrite({
@@ -299,6 +322,7 @@ export const workspaceEndpoints: readonly AdminEndpoint[] = [
     access: access("update"),
     audit: audit("update"),
     body: UpdateWorkspace,
+    response: NoContent,
     handle: updateWorkspace,
   }),
   defineWrite({
@@ -309,6 +333,7 @@ export const workspaceEndpoints: readonly AdminEndpoint[] = [
     access: adminAccess("delete"),
     audit: audit("delete"),
     body: DeleteWorkspace,
+    response: NoContent,
     handle: deleteWorkspace,
   }),
 ];

@@ -49,7 +49,7 @@ function isDefault({ id, workspaceId }: CollectionRow): boolean {
 /** Default collections of the workspaces a tenant may see. */
 async function defaultCollections({ stores }: AdminCall<unknown>, tenant: Tenant): Promise<CollectionRow[]> {
   const { organisationId, workspaceId } = tenant;
-  const where = { status: "active", ...(workspaceId !== null && { id: workspaceId }) };
+  const where = { status: "active" as const, ...(workspaceId !== null && { id: workspaceId }) };
   const rows = await stores.workspaces.all({ organisationId, workspaceId: null }, { where });
   return rows.map(defaultCollection);
 }

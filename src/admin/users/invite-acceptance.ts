@@ -166,7 +166,7 @@ async function joinWorkspaces(invite: InviteRow, userId: string, parts: Membersh
   const { stores, now } = parts;
   const tenant = { organisationId: invite.organisationId, workspaceId: null };
   const roles = new Map(invite.workspaces.map(({ id, role }) => [id, role]));
-  const where = { id: [...roles.keys()], status: "active" };
+  const where = { id: [...roles.keys()], status: "active" as const };
   const workspaces = await stores.workspaces.all(tenant, { where });
   const organisation = requireFound(await stores.organisations.get(invite.organisationId), "invite");
   const members = await stores.members.all(tenant, { where: { userId } });

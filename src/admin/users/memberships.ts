@@ -1,6 +1,6 @@
 import { scopesOfKind } from "../../auth/scopes.ts";
 import type { Services } from "../../context.ts";
-import { settingsOf, toRecord, type WorkspaceSettings } from "../../control/settings.ts";
+import { settingsOf, toRecord } from "../../control/settings.ts";
 import type { Statement } from "../../db/client.ts";
 import type { ControlStores } from "../../db/stores/control.ts";
 import type { OrganisationRow, WorkspaceRow } from "../../db/tables/tenants.ts";
@@ -8,6 +8,7 @@ import type { Filter, Tenant } from "../../db/tenant-store.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { stringOf } from "../../lib/json.ts";
 import { dayMs } from "../../lib/periods.ts";
+import type { WorkspaceSettings } from "../../schemas/settings.ts";
 import type { WorkspaceRole } from "../../schemas/users.ts";
 import { mintKey } from "../api-keys/key-minting.ts";
 import { applyMetadataSchema, type RecordMetadata } from "../core/metadata-schema.ts";

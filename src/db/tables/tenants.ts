@@ -2,8 +2,9 @@ import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { RateLimit, StoredBudget } from "../../schemas/control.ts";
 import { type InvitedPlace, inviteStatuses } from "../../schemas/invites.ts";
-import type { StoredAuthSettings } from "../../schemas/organisations.ts";
+import type { StoredAuthSettings, StoredOrganisationSettings } from "../../schemas/organisations.ts";
 import { assignedRoles, organisationRoles, userStatuses, workspaceRoles } from "../../schemas/users.ts";
+import { type StoredDefaults, workspaceStatuses } from "../../schemas/workspaces.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 
 /** Organisations: the tenants. */
@@ -12,7 +13,7 @@ export const organisations = sqliteTable("organisations", {
   name: text("name").notNull(),
   slug: text("slug").notNull().unique(),
   /** Settings of the organisation; absent ones have their default. */
-  settings: jsonColumn("settings").notNull().default(sql`'{}'`),
+  settings: jsonColumn<StoredOrganisationSettings>("settings").notNull().default(sql`'{}'`),
   /** How tokens of its identity provider are verified. */
   authSettings: jsonColumn<StoredAuthSettings>("auth_settings").notNull().default(sql`'{}'`),
   /** Guardrails for every request. */
@@ -35,9 +36,8 @@ export const workspaces = sqliteTable(
     icon: text("icon"),
     description: text("description"),
     isDefault: integer("is_default", { mode: "boolean" }).notNull().default(false),
-    /** `active` or `archived`. */
-    status: text("status").notNull().default("active"),
-    defaults: jsonColumn("defaults"),
+    status: text("status", { enum: workspaceStatuses }).notNull().default("active"),
+    defaults: jsonColumn<StoredDefaults>("defaults"),
     usageLimits: jsonColumn<StoredBudget[]>("usage_limits"),
     rateLimits: jsonColumn<RateLimit[]>("rate_limits"),
     settings: jsonColumn("settings").notNull().default(sql`'{}'`),
