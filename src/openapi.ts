@@ -213,7 +213,7 @@ const scimErrorSchema = {
 function guardedAnswers(endpoint: Endpoint, answer: object): object {
   const name = operationNameOf(endpoint);
   if (name === undefined || !(isOperation(name) || name === "completePrompt")) return {};
-  const error = json({ $ref: "#/components/schemas/Error" });
+  const error = json(errorSchemaOf(endpoint));
   return {
     246: { description: "Success; a guardrail that does not deny failed; see hook_results", ...answer },
     446: { description: "A guardrail denied the request or its response; see hook_results", ...error },
