@@ -44,9 +44,16 @@ function cutText(text: string): string[] {
   return pieces;
 }
 
+/** Characters that are encoded at a time: a long string need not be in memory twice. */
+const maxEncoded = 64 * 1024;
+
 function estimateByBytes(strings: readonly string[]): number {
   let bytes = 0;
-  for (const text of strings) bytes += encoder.encode(text).length;
+  for (const text of strings) {
+    for (let start = 0; start < text.length; start += maxEncoded) {
+      bytes += encoder.encode(text.slice(start, start + maxEncoded)).length;
+    }
+  }
   return Math.ceil(bytes / bytesOfToken);
 }
 
