@@ -85,14 +85,18 @@ const wait = (delayMs: number) => new Promise<void>((resolve) => setTimeout(reso
 /** Time for each kind of request to end once it is made to. */
 const endMs = 1_000;
 
-/** Ends what still runs, and waits a moment for it: streams get an error event first, then calls are aborted. */
-async function endRequests(
-  { streams, calls }: Pick<Services, "streams" | "calls">,
-  activity: ReturnType<typeof createActivity>,
-): Promise<void> {
+/** Ends streams with an error event, and waits a moment for them. */
+async function endStreams({ streams }: Pick<Services, "streams">): Promise<void> {
   for (const stream of [...streams]) stream.end();
   const deadline = performance.now() + endMs;
   while (streams.size > 0 && performance.now() < deadline) await wait(10);
+}
+
+/** Aborts the calls that still run, and waits a moment until their requests have ended. */
+async function abortCalls(
+  { streams, calls }: Pick<Services, "streams" | "calls">,
+  activity: ReturnType<typeof createActivity>,
+): Promise<void> {
   for (const call of [...calls]) call.abort(new AbortReason("shutdown", "Cannot respond: the gateway is stopping"));
   await activity.settle(() => streams.size === 0, endMs);
 }
@@ -119,8 +123,9 @@ const unknownConnection: ConnectionInfo = {};
 async function closeRunning(open: RunningGateway, activity: ReturnType<typeof createActivity>): Promise<void> {
   open.services.logTail.close();
   // their rows are written before the log closes
-  await endRequests(open.services, activity);
+  await endStreams(open.services);
   await open.batchRunner.stop(batchCloseMs);
+  await abortCalls(open.services, activity);
   await open.exportRunner.stop();
   open.stopTimers();
   await open.services.control.mcpSync.close();
@@ -199,7 +204,9 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
         running?.batchRunner.stop(timeoutMs),
         activity.settle(() => (streams?.size ?? 0) === 0, timeoutMs),
       ]);
-      if (running) await endRequests(running.services, activity);
+      if (!running) return;
+      await endStreams(running.services);
+      await abortCalls(running.services, activity);
     },
     async close() {
       draining = true;
