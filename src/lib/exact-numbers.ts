@@ -66,7 +66,7 @@ function isInexact(text: string, value: number): boolean {
 
 /** Replacement numbers by the text they replace, both without a sign. */
 export class ExactNumbers {
-  readonly #texts = new Map<string, string>();
+  readonly #written = new Map<string, string>();
   readonly #standIns = new Map<string, string>();
   /** Replaces an infinite number; undefined without one. */
   infinite: string | undefined;
@@ -74,7 +74,7 @@ export class ExactNumbers {
   excess: string | undefined;
 
   get size(): number {
-    return this.#texts.size;
+    return this.#written.size;
   }
 
   /**
@@ -90,10 +90,10 @@ export class ExactNumbers {
     const side = sideOf(text, value);
     for (let attempt = 0; attempt < maxTries; attempt++) {
       // the nearest first; consecutive ids compete for the same ones, so later ids skip those already in use
-      const steps = attempt === 0 ? Math.abs(side) : this.#texts.size + attempt * 977;
+      const steps = attempt === 0 ? Math.abs(side) : this.#written.size + attempt * 977;
       const standIn = String(near(value, steps, side));
-      if (taken.has(standIn) || this.#texts.has(standIn)) continue;
-      this.#texts.set(standIn, text);
+      if (taken.has(standIn) || this.#written.has(standIn)) continue;
+      this.#written.set(standIn, text);
       this.#standIns.set(text, standIn);
       if (value === Number.POSITIVE_INFINITY) this.infinite ??= standIn;
       return standIn;
@@ -103,17 +103,17 @@ export class ExactNumbers {
 
   /** Adopts the replacements of others, unless they conflict. */
   join(others: ExactNumbers | undefined, taken: ReadonlySet<string> = none): void {
-    for (const [standIn, text] of others ? others.#texts : []) {
-      if (this.#texts.has(standIn) || taken.has(standIn)) continue;
-      this.#texts.set(standIn, text);
+    for (const [standIn, text] of others ? others.#written : []) {
+      if (this.#written.has(standIn) || taken.has(standIn)) continue;
+      this.#written.set(standIn, text);
       this.#standIns.set(text, standIn);
     }
   }
 
   /** Puts the original digits back into a serialised text. */
   restore(text: string): string {
-    if (this.#texts.size === 0) return text;
-    return text.replace(largeNumber, (found) => this.#texts.get(found) ?? found);
+    if (this.#written.size === 0) return text;
+    return text.replace(largeNumber, (found) => this.#written.get(found) ?? found);
   }
 }
 

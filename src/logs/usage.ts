@@ -67,6 +67,11 @@ function countIn(holder: unknown, names: readonly string[], most: number): numbe
   return undefined;
 }
 
+/** Fields of input, output and both, by the APIs that have them. They are read of each response. */
+const inputFields = ["prompt_tokens", "input_tokens"];
+const outputFields = ["completion_tokens", "output_tokens"];
+const totalFields = ["total_tokens"];
+
 /** As `countIn`; anything that is not a count is 0. */
 function count(holder: unknown, ...names: readonly string[]): number {
   return countIn(holder, names, mostOfBatch) ?? 0;
@@ -74,10 +79,10 @@ function count(holder: unknown, ...names: readonly string[]): number {
 
 /** Tokens written to a cache: a count, or one per time to live. */
 function cacheWrites(usage: Counts, sent: unknown): number {
-  const told = count(sent, "cache_write_tokens") || count(usage, "cache_creation_input_tokens", "cache_write_tokens");
-  if (told > 0) return told;
-  const { cache_creation: kept } = usage;
-  return count(kept, "ephemeral_5m_input_tokens") + count(kept, "ephemeral_1h_input_tokens");
+  const total = count(sent, "cache_write_tokens") || count(usage, "cache_creation_input_tokens", "cache_write_tokens");
+  if (total > 0) return total;
+  const { cache_creation: byLifetime } = usage;
+  return count(byLifetime, "ephemeral_5m_input_tokens") + count(byLifetime, "ephemeral_1h_input_tokens");
 }
 
 /** Counts that few responses have; undefined without any. */
@@ -113,9 +118,9 @@ export function toLoggedUsage(usage: unknown, most = mostOfResponse): LoggedUsag
   const made = usage.completion_tokens_details ?? usage.output_tokens_details ?? usage.output_token_details;
   const cached = count(sent, "cached_tokens") || count(usage, "cache_read_input_tokens");
   const written = cacheWrites(usage, sent);
-  const reportedOutput = countIn(usage, ["completion_tokens", "output_tokens"], most);
-  const reportedTotal = countIn(usage, ["total_tokens"], most);
-  const reportedInput = countIn(usage, ["prompt_tokens", "input_tokens"], most);
+  const reportedOutput = countIn(usage, outputFields, most);
+  const reportedTotal = countIn(usage, totalFields, most);
+  const reportedInput = countIn(usage, inputFields, most);
   const [output, total] = [reportedOutput ?? 0, reportedTotal ?? 0];
   let input = reportedInput ?? 0;
   const isMessage = usage.prompt_tokens === undefined && usage.total_tokens === undefined && !isObject(sent);

@@ -12,7 +12,7 @@ import type { ChatRequest } from "../../src/schemas/chat.ts";
 import type { ParserCase } from "./parsers.ts";
 
 const encoder = new TextEncoder();
-const all = (...texts: readonly string[]) => texts.map((text) => encoder.encode(text));
+const all = (...inputs: readonly string[]) => inputs.map((text) => encoder.encode(text));
 const kibibyte = 1_024;
 const refusals = [ExcessError, SyntaxError, TypeError];
 const tokens = ["{", "}", "[", "]", '"', ",", ":", "[]", "{}", "null", "0", '""'];

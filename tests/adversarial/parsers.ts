@@ -60,7 +60,7 @@ export interface ParserCase extends Grammar {
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 const bytesOf = (text: string) => encoder.encode(text);
-const all = (...texts: readonly string[]) => texts.map(bytesOf);
+const all = (...inputs: readonly string[]) => inputs.map(bytesOf);
 const megabyte = 2 ** 20;
 const ofCaller = { source: "caller", what: "the input" } as const;
 const ofUpstream = { source: "upstream", what: "the input" } as const;

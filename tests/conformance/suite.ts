@@ -184,7 +184,7 @@ const hasNoUsage = (value: unknown): unknown => {
 function checkCounts({ answer, wanted, request, operation = "chat" }: WholeCase, { adapter, options }: Bound): void {
   if (!isObject(answer) || answer instanceof BinaryAnswer || !adapter.fromUpstream || operation === "countTokens")
     return;
-  const read = (given: unknown) => adapter.fromUpstream?.(given, request as never, options) ?? given;
+  const read = (given: unknown) => adapter.fromUpstream?.(given, request as never, options) ?? given; // the request is of the operation that is tested
   requireSame(hasNoUsage(read(withCounts(answer, () => "many"))), hasNoUsage(read(answer)));
   const found = Object(read(withCounts(answer, String)));
   const { usage } = Object(wanted);

@@ -59,7 +59,7 @@ test("blocks of a complete message find their calls in one pass", () => {
   const calls = numbers.map((one) => ({ id: `c${one}`, function: { name: "f", arguments: "{}" } }));
   const blocks = calls.map(({ id }) => ({ type: "tool_use", id })).reverse();
   const content_blocks = [{ type: "text", text: "a" }, { type: "thinking", thinking: "b" }, ...blocks];
-  const { pieces } = readChat({ choices: [{ message: { content_blocks, tool_calls: calls } }] } as never);
+  const { pieces } = readChat({ choices: [{ message: { content_blocks, tool_calls: calls } }] } as never); // the members that are read
   assert.deepEqual([pieces.length, pieces[2]], [150_002, { ...piece(149_999, "{}"), id: "c149999" }]);
 });
 

@@ -106,12 +106,12 @@ test("contents are removed first, then rows, then statistics", async () => {
 /** Everything that the live segments store of strings, as text. */
 async function readStrings(database: Database): Promise<string> {
   const sql = `SELECT data FROM log_columns JOIN log_segments ON id = segment_id WHERE state = 'live' AND field <> 'id'`;
-  const texts = (await database.read(sql)).rows.map(({ data }) => {
+  const contents = (await database.read(sql)).rows.map(({ data }) => {
     const column = data instanceof ArrayBuffer ? decodeColumn(new Uint8Array(data)) : undefined;
     if (column?.kind !== "strings") return "";
     return Array.from({ length: column.values.size }, (_, place) => column.values.at(place)).join();
   });
-  return texts.join();
+  return contents.join();
 }
 
 test("figures and names of users past their time leave a segment with newer rows, which remain as they are", async () => {

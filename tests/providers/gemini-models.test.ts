@@ -59,7 +59,7 @@ const turnsOf = () => bodyOf().contents as { parts: Members[] }[];
 const user = { role: "user", content: "Hello" };
 
 for (const provider of ["google", "vertex-ai"]) {
-  test(`${provider} is told not to think, whatever API says so`, async () => {
+  test(`${provider} gets the request not to think, whatever API it comes by`, async () => {
     answer = said;
     const off = { includeThoughts: false, thinkingBudget: 0 };
     const model = "gemini-2.5-flash";

@@ -374,12 +374,12 @@ const runs: Readonly<Record<string, (one: NativeCase) => Promise<void>>> = {
     next = { status: 429, body: JSON.stringify({ error: { message: "Slow down", type: "rate_limit_error" } }) };
     for (const call of [models.generateContent.bind(models), models.generateContentStream.bind(models)]) {
       const error = await call({ model: one.model, contents: asked }).then(undefined, (thrown: unknown) => thrown);
-      const { error: told, provider, ...others } = bodyOf(error);
+      const { error: shown, provider, ...others } = bodyOf(error);
       assert.deepEqual(
-        [Reflect.get(Object(error), "status"), told.code, told.status, provider],
+        [Reflect.get(Object(error), "status"), shown.code, shown.status, provider],
         [429, 429, "RESOURCE_EXHAUSTED", one.provider],
       );
-      assert.match(String(told.message), /Slow down/);
+      assert.match(String(shown.message), /Slow down/);
       // clients of Google read members at the top before those of the error
       assert.deepEqual(others, {});
     }

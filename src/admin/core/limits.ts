@@ -103,10 +103,11 @@ export async function showUsages(
   services: Pick<Services, "limitAlerts" | "limitStore">,
 ): Promise<(ShownBudget | null)[]> {
   const uses = await readUses(records, services);
-  // written by `toStoredUsage`
-  return records.map(({ usageLimits }, index) =>
-    isObject(usageLimits) ? toShown(usageLimits as unknown as StoredBudget, uses[index] ?? unused) : null,
-  );
+  return records.map(({ usageLimits }, index) => {
+    if (!isObject(usageLimits)) return null;
+    const stored = usageLimits as unknown as StoredBudget; // written by `toStoredUsage`, which is of this shape
+    return toShown(stored, uses[index] ?? unused);
+  });
 }
 
 /** As `showUsages`, for records that have a list of budgets. */

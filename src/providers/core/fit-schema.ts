@@ -121,7 +121,7 @@ class RootFolder {
     if (!combinators.some((keyword) => Array.isArray(schema[keyword]))) {
       return schema.type === "object" ? schema : { ...schema, type: "object" };
     }
-    const { anyOf: any, oneOf: one, allOf: all, ...rest } = schema;
+    const { anyOf, oneOf, allOf, ...rest } = schema;
     const properties = new Map<string, Set<unknown>>();
     this.#addProperties(properties, rest.properties);
     const required = new Set(namesIn(rest.required));
@@ -135,14 +135,14 @@ class RootFolder {
       this.#budget.value(names.length);
       return names;
     };
-    for (const member of Array.isArray(all) ? all : []) for (const name of take(member)) required.add(name);
-    for (const alternatives of [any, one]) {
+    for (const member of Array.isArray(allOf) ? allOf : []) for (const name of take(member)) required.add(name);
+    for (const alternatives of [anyOf, oneOf]) {
       if (!Array.isArray(alternatives) || alternatives.length === 0) continue;
       for (const name of namesInAll(alternatives.map(take))) required.add(name);
     }
-    const { required: _, ...kept } = rest;
+    const { required: _, ...others } = rest;
     const joined = Object.fromEntries([...properties].map(([name, all]) => [name, joinProperty(all, this.#budget)]));
-    return { ...kept, type: "object", properties: joined, ...(required.size > 0 && { required: [...required] }) };
+    return { ...others, type: "object", properties: joined, ...(required.size > 0 && { required: [...required] }) };
   }
 
   #addProperties(properties: Map<string, Set<unknown>>, added: unknown): void {

@@ -1,5 +1,6 @@
 import { openaiAnswerFields } from "../../core/fit-fields.ts";
 import type { FactTable } from "../../core/model-facts.ts";
+import { gptOss } from "./open-models.ts";
 
 /** What the models that Cerebras serves take. */
 export const cerebrasFacts: FactTable = {
@@ -14,13 +15,7 @@ export const cerebrasFacts: FactTable = {
   rows: [
     {
       match: ["gpt-oss-*"],
-      facts: {
-        thinking: "effort",
-        efforts: ["low", "medium", "high"],
-        thinksByDefault: true,
-        canStopThinking: false,
-        contextWindow: 131_072,
-      },
+      facts: gptOss,
     },
     {
       match: ["qwen-3.*", "qwen-4*"],

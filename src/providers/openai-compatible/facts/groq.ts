@@ -1,5 +1,6 @@
 import { openaiAnswerFields } from "../../core/fit-fields.ts";
 import type { FactTable } from "../../core/model-facts.ts";
+import { gptOss } from "./open-models.ts";
 
 /** What the models that Groq serves take. */
 export const groqFacts: FactTable = {
@@ -16,14 +17,7 @@ export const groqFacts: FactTable = {
   rows: [
     {
       match: ["openai/gpt-oss-*"],
-      facts: {
-        thinking: "effort",
-        efforts: ["low", "medium", "high"],
-        thinksByDefault: true,
-        canStopThinking: false,
-        contextWindow: 131_072,
-        maxOutputTokens: 65_536,
-      },
+      facts: { ...gptOss, maxOutputTokens: 65_536 },
     },
     {
       match: ["qwen/*", "qwen-*"],

@@ -1,8 +1,17 @@
-import type { EffortLevel } from "../../../schemas/model-facts.ts";
+import type { EffortLevel, ModelFacts } from "../../../schemas/model-facts.ts";
 import type { FactTable } from "../../core/model-facts.ts";
 
 /** Effort levels of vLLM and SGLang (https://docs.vllm.ai/en/latest/features/reasoning_outputs.html). */
 const efforts: readonly EffortLevel[] = ["none", "low", "medium", "high"];
+
+/** gpt-oss, which always reasons, at hosts that serve it through chat completions (https://openai.com/open-models). */
+export const gptOss: ModelFacts = {
+  thinking: "effort",
+  efforts: ["low", "medium", "high"],
+  thinksByDefault: true,
+  canStopThinking: false,
+  contextWindow: 131_072,
+};
 
 /**
  * Facts of open models at a caller's own server, whose chat templates decide what it takes
