@@ -125,13 +125,17 @@ function endOfLine(block: string, start: number): number {
   return end < 0 ? block.length : end;
 }
 
+/** A text whose lines end with line feeds; a leading byte order mark is skipped. */
+function toPlainLines(text: string): string {
+  const marked = text.startsWith("\ufeff") ? text.slice(1) : text;
+  return marked.includes("\r") ? marked.replace(/\r\n?/g, "\n") : marked;
+}
+
 /** Events of a complete text, with any line ends; a leading byte order mark is skipped. */
 export function readEvents(text: string): SseEvent[] {
   const events: SseEvent[] = [];
-  const marked = text.startsWith("\ufeff") ? text.slice(1) : text;
-  const plain = marked.includes("\r") ? marked.replace(/\r\n?/g, "\n") : marked;
   // consecutive blank lines are one separator
-  for (const block of plain.split(/\n{2,}/)) {
+  for (const block of toPlainLines(text).split(/\n{2,}/)) {
     const event = readEvent(block);
     if (event) events.push(event);
   }
@@ -231,6 +235,21 @@ export function endOfFirstBlock(bytes: Uint8Array): number {
     if (bytes[end + 1] === lineFeed) return end + 2;
   }
   return bytes.length;
+}
+
+/** Whether an event of complete events in bytes passes a test; what follows the first that does is not decoded. */
+export function someEvent(bytes: Uint8Array, test: (event: SseEvent) => boolean): boolean {
+  for (let start = 0; start < bytes.length; ) {
+    const rest = bytes.subarray(start);
+    const end = endOfFirstBlock(rest);
+    const block = decoder.decode(rest.subarray(0, end));
+    // only blank lines of plain line feeds end a block
+    if (block.includes("\r")) return readEvents(decoder.decode(rest)).some(test);
+    const event = readFirstEvent(block);
+    if (event && test(event)) return true;
+    start += end;
+  }
+  return false;
 }
 
 /** Serialises an event with a JSON payload, in one `data` line. */

@@ -57,24 +57,16 @@ const mostOfResponse = 100_000_000;
 /** The same for all responses of a batch. */
 export const mostOfBatch = 1_000_000_000_000;
 
-/** The first of these fields that is a count: a non-negative integer below the bound. Undefined where none is. */
-function countIn(holder: unknown, names: readonly string[], most: number): number | undefined {
-  if (!isObject(holder)) return undefined;
-  for (const name of names) {
-    const value = holder[name];
-    if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0 && value <= most) return value;
-  }
-  return undefined;
+/** A value that is a count: a non-negative integer up to the bound. Undefined for others. */
+function toCount(value: unknown, most: number): number | undefined {
+  const isCount = typeof value === "number" && Number.isSafeInteger(value) && value >= 0 && value <= most;
+  return isCount ? value : undefined;
 }
 
-/** Fields of input, output and both, by the APIs that have them. They are read of each response. */
-const inputFields = ["prompt_tokens", "input_tokens"];
-const outputFields = ["completion_tokens", "output_tokens"];
-const totalFields = ["total_tokens"];
-
-/** As `countIn`; anything that is not a count is 0. */
-function count(holder: unknown, ...names: readonly string[]): number {
-  return countIn(holder, names, mostOfBatch) ?? 0;
+/** A field's count, or else the other field's; 0 for anything else. */
+function count(holder: unknown, name: string, other?: string): number {
+  if (!isObject(holder)) return 0;
+  return toCount(holder[name], mostOfBatch) ?? (other === undefined ? 0 : (toCount(holder[other], mostOfBatch) ?? 0));
 }
 
 /** Tokens written to a cache: a count, or one per time to live. */
@@ -118,9 +110,9 @@ export function toLoggedUsage(usage: unknown, most = mostOfResponse): LoggedUsag
   const made = usage.completion_tokens_details ?? usage.output_tokens_details ?? usage.output_token_details;
   const cached = count(sent, "cached_tokens") || count(usage, "cache_read_input_tokens");
   const written = cacheWrites(usage, sent);
-  const reportedOutput = countIn(usage, outputFields, most);
-  const reportedTotal = countIn(usage, totalFields, most);
-  const reportedInput = countIn(usage, inputFields, most);
+  const reportedOutput = toCount(usage.completion_tokens, most) ?? toCount(usage.output_tokens, most);
+  const reportedTotal = toCount(usage.total_tokens, most);
+  const reportedInput = toCount(usage.prompt_tokens, most) ?? toCount(usage.input_tokens, most);
   const [output, total] = [reportedOutput ?? 0, reportedTotal ?? 0];
   let input = reportedInput ?? 0;
   const isMessage = usage.prompt_tokens === undefined && usage.total_tokens === undefined && !isObject(sent);

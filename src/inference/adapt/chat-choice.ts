@@ -62,8 +62,8 @@ export function findInPlaceOfChat(
   provider: BoundProvider,
   options: ConversionOptions,
 ): ChatAdapter | undefined {
-  const { reasoning_effort: effort } = chat;
-  if (effort === "none" || options.hasCustomHost || isOfChatAlone(chat)) return undefined;
+  const { reasoning_effort: effort, tools } = chat;
+  if (!tools?.length || effort === "none" || options.hasCustomHost || isOfChatAlone(chat)) return undefined;
   const facts = factsOf(chat, provider, options);
   const isAsked = effort !== undefined && effort !== null;
   return hasUnservedTools(chat, facts) && (isAsked || facts.thinksByDefault) ? findOver(chat, provider) : undefined;

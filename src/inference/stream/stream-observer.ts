@@ -1,7 +1,7 @@
 import type { StreamError } from "../../dialects/types.ts";
 import { parseExact } from "../../lib/exact-numbers.ts";
 import { isObject, parseJson, stringOf } from "../../lib/json.ts";
-import { doneEvent, encodeEvent, readEvents } from "../../lib/sse.ts";
+import { doneEvent, encodeEvent, readEvents, someEvent } from "../../lib/sse.ts";
 import type { ChunkCorrector } from "../../providers/core/types.ts";
 import { KnownEvent } from "./known-event.ts";
 import { chunkSays, dataSays } from "./says.ts";
@@ -221,7 +221,7 @@ export function createCompletionObserver(options: CompletionObserverOptions): St
 
   return {
     observe(block) {
-      hasSpoken ||= readEvents(decoder.decode(block)).some(({ data }) => dataSays(data, chunkSays));
+      hasSpoken ||= someEvent(block, ({ data }) => dataSays(data, chunkSays));
       const start = findFirstRead(block);
       if (start === undefined) return block;
       // what is read may change what the corrector looks for

@@ -1,6 +1,6 @@
 import type { StreamError } from "../../dialects/types.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
-import { encodeEvent, readEvents } from "../../lib/sse.ts";
+import { encodeEvent, readEvents, someEvent } from "../../lib/sse.ts";
 import type { StreamMapper } from "../../providers/core/types.ts";
 import { toStreamFailure } from "./block-writer.ts";
 import { dataSays } from "./says.ts";
@@ -75,9 +75,9 @@ class TypedState {
   }
 
   /** Looks for what a block of events says, until something was said. */
-  hear(text: string): void {
+  hear(block: Uint8Array): void {
     const { says } = this.#stream;
-    if (says && !this.hasSpoken) this.hasSpoken = readEvents(text).some(({ data }) => dataSays(data, says));
+    if (says && !this.hasSpoken) this.hasSpoken = someEvent(block, ({ data }) => dataSays(data, says));
   }
 
   /** Records an event. */
@@ -129,7 +129,7 @@ export function createTypedObserver(stream: TypedStream): StreamObserver {
     if (state.isOver) return undefined;
     state.last = block;
     const text = decoder.decode(block);
-    state.hear(text);
+    state.hear(block);
     if (!stream.mark.test(text)) return block;
     for (const { data } of readEvents(text)) {
       const event = stream.mark.test(data) ? parseJson(data) : undefined;
@@ -160,8 +160,8 @@ export function createReframedObserver(stream: TypedStream, mapper: StreamMapper
     }
     if (failure !== undefined && text === "") throw failure;
     if (text === "") return undefined;
-    state.hear(text);
     state.last = encoder.encode(text);
+    state.hear(state.last);
     return state.last;
   };
   const isOver = () => {
