@@ -308,10 +308,6 @@ export interface CallerContext extends RequestContext {
   namedWorkspaceId?: string;
   /** Requirements of a native route; set by its endpoint. */
   nativeRoute?: NativeRouteRules;
-  /** Checks the body with the parameters of a target, where the request left some of it to its config. */
-  checkComplete?: (body: object) => void;
-  /** Stores a non-streaming response that may be read again. */
-  storeResponse?: (answer: object) => void;
 }
 
 /** A finished request. */

@@ -83,6 +83,8 @@ export interface JsonBody<Value> {
   value: Value;
   /** The text as sent; cleared once it is no longer needed, since it may be long. */
   text: string;
+  /** What the value must match once the config of the request completed it. Absent: it is complete. */
+  schema?: v.GenericSchema;
 }
 
 /** A form in memory. */
@@ -98,8 +100,7 @@ export interface HeldForm {
 }
 
 /** The fields of a form, or of JSON in its place. */
-export interface FormBody {
-  value: unknown;
+export interface FormBody extends Pick<JsonBody<unknown>, "value" | "schema"> {
   /** Absent where the body was JSON. */
   form?: HeldForm;
 }

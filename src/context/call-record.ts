@@ -2,7 +2,6 @@ import type { BodyPieces, HeldBody } from "../logs/body.ts";
 import type { AppliedLimit } from "../policies/applied.ts";
 import type { BucketState, Reservation } from "../policies/limit-store.ts";
 import type { PriceList } from "../pricing/own-prices.ts";
-import type { NamedModels } from "../providers/core/model-names.ts";
 import type { HookResult } from "../schemas/hooks.ts";
 import type { AttemptLog, CacheStatus, LimitIncrement, LoggedUsage, McpLog, PriceSource } from "../schemas/logs.ts";
 
@@ -123,8 +122,6 @@ export interface CallRecord {
   stored: { slug: string; integrationId: string; limits: readonly AppliedLimit[] } | null;
   /** The model as the request names it. */
   requestedModel: string | null;
-  /** Lists the models the next call names anywhere else, for limits that depend on models. */
-  names: (() => NamedModels) | null;
   /** What is reserved at the target that is called; null where no limit applies. */
   booking: Booking | null;
   /** Null where no limit applies. */
@@ -220,7 +217,6 @@ export function createCallRecord(): CallRecord {
     spentTokens: 0,
     stored: null,
     requestedModel: null,
-    names: null,
     booking: null,
     rates: null,
     counted: [],

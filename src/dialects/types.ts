@@ -1,5 +1,8 @@
 import type { ChatRequest, ChatResponse } from "../schemas/chat.ts";
 
+/** Stores a complete response that can be retrieved later. */
+export type StoreResponse = (answer: object) => void;
+
 /** Context of a conversion besides the request. */
 export interface DialectOptions {
   /** Identifies the response; each API adds a prefix. */
@@ -11,7 +14,7 @@ export interface DialectOptions {
   /** Use a provider's Responses API for Messages requests where it has one. */
   readonly overResponses?: boolean;
   /** Stores a complete response that can be retrieved later. */
-  keep?(answer: object): void;
+  keep?: StoreResponse;
   /** Records a field without a counterpart in a chat; it is reported to the caller and in the log. */
   drop(member: string): void;
 }

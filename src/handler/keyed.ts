@@ -3,6 +3,7 @@ import type { CallerContext } from "../context.ts";
 import { requireRole } from "../endpoint/role.ts";
 import {
   type FormEndpoint,
+  type JsonBody,
   type JsonEndpoint,
   type KeyEndpoint,
   type KeyedEndpoint,
@@ -173,12 +174,13 @@ function isProviderOperation({ operation }: JsonEndpoint | FormEndpoint): boolea
 /** Checks the body of an operation of providers, and takes the user it names. */
 async function acceptRequest(
   endpoint: JsonEndpoint | FormEndpoint,
-  value: unknown,
+  body: Pick<JsonBody<unknown>, "value" | "schema">,
   context: CallerContext,
 ): Promise<void> {
-  const checked = requireRequest(endpoint, value, context);
-  if (checked) await checked;
-  noteUser(context, value);
+  const checked = requireRequest(endpoint, body.value, context);
+  const isComplete = checked instanceof Promise ? await checked : checked;
+  if (!isComplete) body.schema = endpoint.body;
+  noteUser(context, body.value);
 }
 
 /** Runs a row with a JSON body. */
@@ -191,7 +193,7 @@ export const runJson: Run<JsonEndpoint> = async (endpoint, context) => {
   if (endpoint.pathModel !== undefined && isObject(body.value)) {
     Object.assign(body, { value: { ...body.value, model: endpoint.pathModel }, text: "" });
   }
-  if (isCall) await acceptRequest(endpoint, body.value, context);
+  if (isCall) await acceptRequest(endpoint, body, context);
   else requireBody(endpoint.body, body.value);
   return await endpoint.handleJson(body, context);
 };
@@ -202,7 +204,7 @@ export const runForm: Run<FormEndpoint> = async (endpoint, context) => {
   if (passed instanceof Promise ? await passed : passed) return await runPassthrough(context);
   return await endpoint.handleForm(async () => {
     const body = await readFormBody(endpoint, context, context.services);
-    await acceptRequest(endpoint, body.value, context);
+    await acceptRequest(endpoint, body, context);
     return body;
   }, context);
 };

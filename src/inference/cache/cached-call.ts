@@ -158,10 +158,9 @@ class CachedCall {
   async #answer(entry: CacheEntry, status: "HIT" | "SEMANTIC HIT" = "HIT"): Promise<Reply> {
     const { log, services } = this.#context;
     const { provider, managed } = this.#call.target.destination;
-    log.names = () =>
+    const listModels = () =>
       modelsInBody(managed?.model === undefined ? this.#request : { ...this.#request, model: managed.model });
-    await admitCached({ provider }, this.#context);
-    log.names = null;
+    await admitCached({ provider, listModels }, this.#context);
     log.cacheStatus = status;
     log.cacheHit = { cost: entry.cost, tokens: entry.tokens, ageMs: services.steadyTime() - entry.storedAt };
     log.usage = null;

@@ -9,12 +9,7 @@ import { type AppliedLimit, limitsOf } from "../../policies/applied.ts";
 import type { Subject } from "../../policies/conditions.ts";
 import type { PolicySet } from "../../policies/policy-set.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
-import { fewModelsOfCall, modelsOfCall, type NamedProvider } from "./named-models.ts";
-
-/** What conditions of policies ask of a call. */
-export interface NamedCall {
-  readonly provider: NamedProvider;
-}
+import { fewModelsOfCall, modelsOfCall, type NamedCall } from "./named-models.ts";
 
 /** The limits that apply to a call. */
 export interface ApplicableLimits {
@@ -78,7 +73,7 @@ function subjectOf(call: NamedCall, { workspace, policies }: WorkspaceView, cont
     provider: call.provider.slug,
     config: log.configSlug,
     prompt: log.prompt?.slug ?? null,
-    models: policies?.looksAtModels ? modelsOfCall(call.provider, log) : noModels,
+    models: policies?.looksAtModels ? modelsOfCall(call, log) : noModels,
     endpointType: requestTypeOf(log.operation),
     metadata,
   };
@@ -148,7 +143,7 @@ function sourceOf(
   keyId: string,
   log: CallRecord,
 ): LimitSource | undefined {
-  const models = policies.looksAtModels ? fewModelsOfCall(call.provider, log) : null;
+  const models = policies.looksAtModels ? fewModelsOfCall(call, log) : null;
   if (models === undefined) return undefined;
   return {
     policies,

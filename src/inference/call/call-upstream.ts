@@ -9,6 +9,7 @@ import { type CallTokens, tokensOfCall } from "../../providers/core/token-cache.
 import type { AuthTools } from "../../providers/core/types.ts";
 import { type Attempt, type AttemptTimes, endCall, startAttempt, toAttemptError } from "./attempt.ts";
 import { admitCall } from "./limits.ts";
+import type { ListModels } from "./named-models.ts";
 import type { PreparedCall } from "./prepared-call.ts";
 import { isRenewable, isTokenRefusal, type JudgedResponse, judge, renewCall, startTokens } from "./renewed-call.ts";
 
@@ -60,6 +61,19 @@ function beginCall(
   return { ...services.authTools, tenant, metadata: attachedOf(metadata), secrets: log.secrets, beforeLeaving };
 }
 
+/** What sends a request, besides the request. */
+interface Sending {
+  readonly attempt: Attempt;
+  /** As `CallTerms.listModels`. */
+  readonly listModels: ListModels | undefined;
+}
+
+/** Terms of a call to a provider: its time limits, and the models that it names. */
+export interface CallTerms extends AttemptTimes {
+  /** Lists the models that the call names besides the one it is made for, for limits that depend on models. Default: none. */
+  listModels?: ListModels | undefined;
+}
+
 /** A response or a socket, and the attempt it belongs to, which the receiver releases. */
 export interface UpstreamResponse<Upstream> {
   readonly upstream: Upstream;
@@ -67,14 +81,12 @@ export interface UpstreamResponse<Upstream> {
 }
 
 /** Sends a request within an attempt. */
-async function send(call: PreparedCall, attempt: Attempt, context: CallerContext): Promise<Response> {
+async function send(call: PreparedCall, { attempt, listModels }: Sending, context: CallerContext): Promise<Response> {
   addHops(call, context);
   const tracing = addTraceContext(call, context);
   if (tracing) await tracing;
-  const admitting = admitCall(call, context);
+  const admitting = admitCall(call, context, listModels);
   if (admitting) await admitting;
-  // it may hold the request
-  context.log.names = null;
   if (isRenewable(call)) return sendRenewable(call, attempt, context);
   return noteResponse(await start(call, attempt, context), attempt, context);
 }
@@ -168,18 +180,19 @@ async function within<Upstream>(
  */
 export function callUpstream(
   call: PreparedCall,
-  times: AttemptTimes,
+  terms: CallTerms,
   context: CallerContext,
   repeat?: (upstream: Response, attempt: Attempt) => Promise<PreparedCall | Response>,
 ): Promise<UpstreamResponse<Response>> {
-  const attempt = startAttempt(context.request, times, context.services);
+  const attempt = startAttempt(context.request, terms, context.services);
+  const sending = { attempt, listModels: terms.listModels };
   const sendBoth = async () => {
-    const upstream = await send(call, attempt, context);
+    const upstream = await send(call, sending, context);
     const next = await repeat?.(upstream, attempt);
     if (next === undefined || next instanceof Response) return next ?? upstream;
-    return send(next, attempt, context);
+    return send(next, sending, context);
   };
-  const work = repeat ? sendBoth() : send(call, attempt, context);
+  const work = repeat ? sendBoth() : send(call, sending, context);
   return within(attempt, work, call.provider.slug, context);
 }
 
@@ -190,16 +203,16 @@ export function callUpstream(
  */
 export function openUpstream(
   call: Omit<SocketCall, "signal">,
-  times: AttemptTimes,
+  terms: CallTerms,
   context: CallerContext,
   open: SocketOutbound,
 ): Promise<UpstreamResponse<SocketAnswer>> {
   const { services } = context;
-  const attempt = startAttempt(context.request, times, services);
+  const attempt = startAttempt(context.request, terms, services);
   const connect = async () => {
     addHops(call, context);
     await addTraceContext(call, context);
-    await admitCall(call, context);
+    await admitCall(call, context, terms.listModels);
     const openOnce = async () => {
       const tokens = tokensOfCall(services.authTools.tokens, call.managed?.revision);
       const tools = { ...beginCall(call, attempt, context), tokens };

@@ -12,8 +12,9 @@ import type { LimitIncrement } from "../../schemas/logs.ts";
 import { isOperation } from "../facts/operation-facts.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
 import { readView } from "../target/stored-provider.ts";
-import { type ApplicableLimits, findLimits, type NamedCall, toApplicable } from "./applicable-limits.ts";
+import { type ApplicableLimits, findLimits, toApplicable } from "./applicable-limits.ts";
 import { requireLogRoom } from "./log-room.ts";
+import type { ListModels, NamedCall } from "./named-models.ts";
 import { preparePrices } from "./unpriced-models.ts";
 
 /** The parts of a call that limits depend on. */
@@ -112,14 +113,16 @@ function readsRecords({ method, log: { operation } }: CallerContext): boolean {
  * Books what a call to a provider may use. A retry of the same target uses what is booked already. A call to another
  * target first settles what the former one used.
  *
+ * @param listModels Lists the models that the call names besides the one it is made for. Default: none.
  * @returns A promise only where the caller's workspace is not in memory.
  * @throws {BudgetError} 412 if a budget is used up.
  * @throws {RateLimitError} 429 if a rate limit is used up.
  * @throws {LimitsUnavailableError} 503 if shared counters are away, and nothing may pass without them.
  */
-export function admitCall(call: LimitedCall, context: CallerContext): void | Promise<void> {
+export function admitCall(call: LimitedCall, context: CallerContext, listModels?: ListModels): void | Promise<void> {
   const view = viewOf(context);
-  return view instanceof Promise ? view.then((read) => admit(call, read, context)) : admit(call, view, context);
+  if (view instanceof Promise) return view.then((read) => admit(call, { view: read, listModels }, context));
+  return admit(call, { view, listModels }, context);
 }
 
 /**
@@ -127,7 +130,7 @@ export function admitCall(call: LimitedCall, context: CallerContext): void | Pro
  *
  * @throws {GatewayError} As `admitCall`: a budget or rate limit is used up meanwhile.
  */
-export async function admitSession(call: LimitedCall, context: CallerContext): Promise<void> {
+export async function admitSession(call: LimitedCall & NamedCall, context: CallerContext): Promise<void> {
   const view = await viewOf(context);
   const found = findLimits(call, view, context);
   preparePrices(call, { view, limits: found }, context);
@@ -140,7 +143,10 @@ export async function admitSession(call: LimitedCall, context: CallerContext): P
  *
  * @throws {GatewayError} If a limit on requests is used up.
  */
-export async function admitCached(call: Pick<LimitedCall, "provider">, context: CallerContext): Promise<void> {
+export async function admitCached(
+  call: Pick<LimitedCall, "provider"> & NamedCall,
+  context: CallerContext,
+): Promise<void> {
   const { all } = findLimits(call, await viewOf(context), context);
   const found = toApplicable(all.filter(({ limit }) => limit.counts === "requests"));
   if (found.all.length === 0 && !context.log.booking) return;
@@ -152,8 +158,12 @@ function viewOf(context: CallerContext): WorkspaceView | undefined | Promise<Wor
   return context.principal.workspaceId === null ? undefined : readView(context);
 }
 
-function admit(call: LimitedCall, view: WorkspaceView | undefined, context: CallerContext): void | Promise<void> {
-  const found = findLimits(call, view, context);
+function admit(
+  call: LimitedCall,
+  { view, listModels }: { view: WorkspaceView | undefined; listModels: ListModels | undefined },
+  context: CallerContext,
+): void | Promise<void> {
+  const found = findLimits({ provider: call.provider, listModels }, view, context);
   preparePrices(call, { view, limits: found }, context);
   if (found.all.length === 0 && !context.log.booking) return;
   if (!readsRecords(context)) return book(call, found, context);

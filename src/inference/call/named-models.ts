@@ -1,5 +1,6 @@
 import type { CallRecord } from "../../context/call-record.ts";
 import type { Subject } from "../../policies/conditions.ts";
+import type { NamedModels } from "../../providers/core/model-names.ts";
 import type { BoundProvider } from "../../providers/core/types.ts";
 
 /** Most models a call may name, and the longest name. A call beyond them may name any model. */
@@ -12,6 +13,16 @@ export interface NamedProvider {
   readonly models: Pick<BoundProvider["models"], "canonical">;
 }
 
+/** A call whose models are asked for. */
+export interface NamedCall {
+  readonly provider: NamedProvider;
+  /** Lists the models that the call names anywhere but in the record of its request. Absent: none. */
+  readonly listModels?: ListModels | undefined;
+}
+
+/** Lists the models that a call names. It runs only where a limit depends on models. */
+export type ListModels = () => NamedModels;
+
 const noNames: readonly string[] = [];
 
 /**
@@ -21,10 +32,10 @@ const noNames: readonly string[] = [];
  * @returns Undefined where the call may name any model.
  */
 export function modelsOfCall(
-  { models }: Pick<NamedProvider, "models">,
-  { model, requestedModel, names, stored }: CallRecord,
+  { provider: { models }, listModels }: NamedCall,
+  { model, requestedModel, stored }: CallRecord,
 ): Subject["models"] {
-  const further = names?.();
+  const further = listModels?.();
   if (further?.isUnclear) return undefined;
   const given: string[] = [];
   // most calls name one model, in several places
@@ -51,10 +62,10 @@ export function modelsOfCall(
  * @returns Undefined for calls that name others, or may name any.
  */
 export function fewModelsOfCall(
-  { models }: Pick<NamedProvider, "models">,
-  { model, requestedModel, names, stored }: CallRecord,
+  { provider: { models }, listModels }: NamedCall,
+  { model, requestedModel, stored }: CallRecord,
 ): readonly [string | null, string | null, string, string] | undefined {
-  const further = names?.();
+  const further = listModels?.();
   if (further) {
     if (further.isUnclear) return undefined;
     for (const name of further.names) if (name !== model && name !== requestedModel) return undefined;

@@ -46,7 +46,6 @@ export class RequestGuard {
   readonly #kind: RequestKind;
   readonly #context: CallerContext;
   readonly #services: Services;
-  readonly #store: CallerContext["storeResponse"];
 
   readonly #saved: SavedView;
 
@@ -56,7 +55,6 @@ export class RequestGuard {
     this.#saved = saved;
     this.#context = context;
     this.#services = context.services;
-    this.#store = context.storeResponse;
   }
 
   /**
@@ -70,10 +68,7 @@ export class RequestGuard {
     if (known) return known;
     // what a guardrail asks must not lead to guardrails again
     const hooks = this.#context.connection.isOfGuardrail ? undefined : this.#find(attempt, this.#kind.visibility);
-    if (!hooks) {
-      if (this.#store) this.#context.storeResponse = this.#store;
-      return undefined;
-    }
+    if (!hooks) return undefined;
     const entered = this.#enter(hooks, attempt.node, { request, facts });
     this.#entered ??= new Map();
     this.#entered.set(attempt, entered);
@@ -143,7 +138,7 @@ export class RequestGuard {
     const hooks = isFixed ? { ...all, before: all.before.filter(({ type }) => type !== "mutator") } : all;
     const running = runHooks(hooks.before, subject, this.#services.clock);
     const conclude = (outcome: PhaseOutcome): TargetGuard => {
-      const parts = { requestType, addsToStreams: !isFixed, hooks, context, store: this.#store };
+      const parts = { requestType, addsToStreams: !isFixed, hooks, context };
       const guard = new TargetGuard(parts, subject, outcome);
       const log = guard.note();
       if (outcome.isDenied) throw this.#deny(subject, outcome, log);

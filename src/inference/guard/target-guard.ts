@@ -1,5 +1,6 @@
 import type { HookLog } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
+import type { StoreResponse } from "../../dialects/types.ts";
 import { GuardrailDeniedError, toErrorBody, UpstreamError } from "../../errors.ts";
 import { RequestStrings } from "../../guardrails/members.ts";
 import { runHooks } from "../../guardrails/run.ts";
@@ -34,9 +35,6 @@ interface GuardParts {
   addsToStreams: boolean;
   hooks: TargetHooks;
   context: CallerContext;
-
-  /** Stores a response that may be read again. */
-  store: CallerContext["storeResponse"];
 }
 
 /** The guardrails of one target while it is called; created once for all its attempts. */
@@ -49,6 +47,7 @@ export class TargetGuard {
   readonly #before: PhaseOutcome;
   readonly #subject: Subject;
   #unstored: object | undefined;
+  #store: StoreResponse | undefined;
   #deadline: number | undefined;
 
   constructor(parts: GuardParts, subject: Subject, before: PhaseOutcome) {
@@ -63,10 +62,13 @@ export class TargetGuard {
    * Prepares a call: a response to be stored waits for its guardrails.
    *
    * @param deadline Monotonic time in milliseconds at which the whole request ends.
+   * @param store Stores the response after its guardrails. Default: it is not stored.
+   * @returns What the call stores its response with.
    */
-  begin(deadline: number | undefined): void {
-    const { context, store } = this.#parts;
+  begin(deadline: number | undefined, store?: StoreResponse): StoreResponse | undefined {
+    const { context } = this.#parts;
     this.#deadline = deadline;
+    this.#store = store;
     this.note();
     this.#unstored = undefined;
     // text removed from a request must not be logged either
@@ -74,8 +76,8 @@ export class TargetGuard {
       context.log.requestBody = JSON.stringify(this.request);
       context.log.given = this.request;
     }
-    if (!store) return;
-    context.storeResponse = (answer) => {
+    if (!store) return undefined;
+    return (answer) => {
       this.#unstored = answer;
     };
   }
@@ -200,7 +202,7 @@ export class TargetGuard {
 
   /** Stores the response that may be read again; `body` is what the guardrails made of it. */
   store(body: Body | undefined): void {
-    if (this.#unstored) this.#parts.store?.(body ?? this.#unstored);
+    if (this.#unstored) this.#store?.(body ?? this.#unstored);
   }
 
   /**
@@ -328,7 +330,7 @@ export class TargetGuard {
     const { requestType, hooks, context } = this.#parts;
     const { window } = hooks;
     // a stored response is made of what was sent
-    const isStored = window !== undefined && context.storeResponse !== undefined;
+    const isStored = window !== undefined && this.#store !== undefined;
     const isWatched = isStored || hooks.informed.length + hooks.later.after.length > 0;
     const checks = window && new WindowChecks(window, context.services.clock, this.#placeholders());
     // clients of other routes accept only the route's own events

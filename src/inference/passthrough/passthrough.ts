@@ -151,9 +151,8 @@ async function pass(
   requireNativeRoute(destination, context);
   const call = preparePassthrough(passed, request, context);
   const forwarded = { provider: destination.provider, path: passed.path, body, named };
-  context.log.names = () => modelsOfForwarded(forwarded, context);
   requireForwardedModels(destination, { ...call, body: body === undefined ? undefined : { text } });
-  return callUpstream(call, times, context);
+  return callUpstream(call, { ...times, listModels: () => modelsOfForwarded(forwarded, context) }, context);
 }
 
 /** The model named in the query of a forwarded request. */

@@ -1,6 +1,6 @@
 import type { ProviderRules } from "../../context/provider-rules.ts";
 import type { CallerContext } from "../../context.ts";
-import type { DialectOptions } from "../../dialects/types.ts";
+import type { DialectOptions, StoreResponse } from "../../dialects/types.ts";
 import { isJsonType } from "../../endpoint.ts";
 import { UpstreamError } from "../../errors.ts";
 import { type ExactNumbers, type ShelteredBytes, shelterIntegers } from "../../lib/exact-numbers.ts";
@@ -188,13 +188,13 @@ function operatorFactsOf(
 
 /** How responses are converted, and who learns of dropped parameters. */
 function conversionOptions(
-  { destination, settings }: Target,
+  { destination, settings, store }: Target,
   model: string | undefined,
   context: CallerContext,
   received: Received,
 ): ConversionOptions & DialectOptions {
   const { clock, providerRules } = context.services;
-  const { id, log, storeResponse } = context;
+  const { id, log } = context;
   const modelFacts = operatorFactsOf(destination, providerRules, model);
   log.dropped = null;
   return {
@@ -208,7 +208,7 @@ function conversionOptions(
     now: () => Math.floor(clock.now() / 1000),
     overResponses: namesBeta(context, responsesBeta),
     ...(modelFacts && { modelFacts }),
-    ...(storeResponse && { keep: storeResponse }),
+    ...(store && { keep: store }),
     ...(context.numbers && { numbers: context.numbers }),
     drop: (member) => noteDropped(log, member),
   };
@@ -229,6 +229,8 @@ export interface Target {
   capture?: StreamCapture;
   /** Others wait for its response: the call goes on when its caller leaves. */
   isShared?: boolean;
+  /** Stores a response that may be read again. Absent: it is not stored. */
+  store?: StoreResponse | undefined;
 }
 
 /**
@@ -266,7 +268,6 @@ export async function callTarget<Name extends OperationName>(
   const options = conversionOptions(target, modelOf(named), context, received);
   const addresses = findImageAddresses(name, named, { provider, options });
   const asked = addresses ? await withImages(named, addresses, context) : named;
-  log.names = () => modelsInBody(asked);
   const adapter: OperationAdapters[Name] = provider.operations[name];
   if (adapter?.split) {
     const input = { name, adapter, request: asked, target, context };
@@ -297,8 +298,8 @@ export async function callTarget<Name extends OperationName>(
     return prepare();
   };
   try {
-    const times = timesOf(target, context);
-    const { upstream, attempt } = await callUpstream(prepare(), times, context, operation.repair && repeat);
+    const terms = { ...timesOf(target, context), listModels: () => modelsInBody(asked) };
+    const { upstream, attempt } = await callUpstream(prepare(), terms, context, operation.repair && repeat);
     received.headers = upstream.headers;
     const { guard, capture } = target;
     const run: Run = { operation, destination, attempt, settings, form, guard, strict: options.strict, capture };

@@ -1,4 +1,6 @@
 import type { CallerContext } from "../../context.ts";
+import type { StoreResponse } from "../../dialects/types.ts";
+import { type JsonBody, requireBody } from "../../endpoint.ts";
 import { GatewayError, InvalidRequestError } from "../../errors.ts";
 import { ExactNumbers } from "../../lib/exact-numbers.ts";
 import type { Reply } from "../../lib/reply.ts";
@@ -105,6 +107,10 @@ interface TargetParts {
   streamed?: boolean;
   /** The request's operation, for guardrails and denials. */
   operation: OperationName;
+  /** What the request must match once its config completed it. Absent: it is complete. */
+  schema?: JsonBody<unknown>["schema"] | undefined;
+  /** Stores a response that may be read again. Absent: it is not stored. */
+  store?: StoreResponse | undefined;
 }
 
 /** Ends a response that another call replaces, and records what it costs: a stream costs what came until then. */
@@ -120,27 +126,25 @@ async function discardReply({ status, body, finished }: Reply, context: CallerCo
 function createCaller<Request extends Record<string, unknown>>(
   value: Request,
   call: CallOne<Request>,
-  { context, operation, canRepeat = true, view }: TargetParts & Pick<RequestConfig, "view">,
+  { context, operation, canRepeat = true, view, schema, store }: TargetParts & Pick<RequestConfig, "view">,
 ): Caller<Reply> {
   const guard = createRequestGuard(operation, view, context);
   return {
     async call(attempt: PlannedAttempt, { deadline }) {
       const { node, settings } = attempt;
       const overlaid = withModelBeside(applyParamOverrides(value, settings), node, context);
-      context.checkComplete?.(overlaid);
+      if (schema) requireBody(schema, overlaid);
       context.log.model = modelOf(overlaid) ?? null;
       const entering = guard.enter(attempt, overlaid, { isBare: operation === "models" });
       const guarded = entering && (await withinRequest(entering, deadline, context));
-      guarded?.begin(deadline);
+      const stored = guarded ? guarded.begin(deadline, store) : store;
       // guardrails change fields, never the operation
       const request = guarded ? (guarded.request as Request) : overlaid;
       const model = modelOf(request);
       context.log.model = model ?? null;
       const destination = await readLeafDestination({ node, settings, model }, context);
       context.log.model = destination.managed?.model ?? model ?? null;
-      const target = guarded
-        ? { destination, settings, deadline, guard: guarded }
-        : { destination, settings, deadline };
+      const target = { destination, settings, deadline, guard: guarded, store: stored };
       const asked = { operation, node, view, target };
       const cached = asksForCache(asked, context) ? await openCachedCall(asked, request, context) : undefined;
       if (!cached) return guarded ? guarded.finish(await call(request, target)) : call(request, target);
@@ -202,16 +206,23 @@ export interface UnifiedBody<Name extends OperationName> {
   text?: string;
   /** The request's form, if it is one. */
   form?: SentForm | undefined;
+  /** What it must match once its config completed it. Absent: it is complete. */
+  schema?: JsonBody<unknown>["schema"];
 }
 
-/** Runs one unified operation: finds its targets, calls them, responds in the shape of the route. */
+/**
+ * Runs one unified operation: finds its targets, calls them, responds in the shape of the route.
+ *
+ * @param store Stores a response that may be read again. Default: it is not stored.
+ */
 export function runInference<Name extends OperationName>(
   name: Name,
-  { value, form }: UnifiedBody<Name>,
+  { value, form, schema }: UnifiedBody<Name>,
   context: CallerContext,
+  store?: StoreResponse,
 ): Promise<Reply> {
   const streamed = isStreamed(name, value);
-  const parts = { context, canRepeat: !isStreamedForm(form), streamed, operation: name };
+  const parts = { context, canRepeat: !isStreamedForm(form), streamed, operation: name, schema, store };
   const running = runTargets(
     value,
     (request, target) => callTarget(name, request, { ...target, form }, context),

@@ -17,7 +17,7 @@ import type { Ending, Reply } from "../../lib/reply.ts";
 import { isAcceptableHandshake, isKeyProtocol, isSocketHandshake, readProtocols } from "../../lib/websocket.ts";
 import { addressOf, type Destination, productName } from "../../providers/core/call.ts";
 import type { SocketCall } from "../../providers/core/connect.ts";
-import { modelsInQuery } from "../../providers/core/model-names.ts";
+import { modelsInQuery, type NamedModels } from "../../providers/core/model-names.ts";
 import type { RealtimeRequest } from "../../providers/core/operations.ts";
 import { type BoundProvider, requireOperation } from "../../providers/core/types.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
@@ -54,6 +54,8 @@ interface OpenSession {
   upstream: OpenedSocket;
   attempt: Attempt;
   provider: BoundProvider;
+  /** The models that its query names. */
+  models: NamedModels;
   /** Guardrails that read its events. */
   guard: SessionGuard | undefined;
   /**
@@ -178,7 +180,9 @@ async function openSession(session: RealtimeRequest, find: FindTarget, parts: Se
   const { context, open } = parts;
   const target = await find(context);
   const call = prepareSession(session, target, parts);
-  const { upstream, attempt } = await openUpstream(call, timesOf(target, context), context, open);
+  const models = { names: modelsOfSession(session), isUnclear: false };
+  const terms = { ...timesOf(target, context), listModels: () => models };
+  const { upstream, attempt } = await openUpstream(call, terms, context, open);
   if (!upstream.end) {
     attempt.release();
     endCall(attempt, context);
@@ -187,7 +191,7 @@ async function openSession(session: RealtimeRequest, find: FindTarget, parts: Se
   const findAgain = async (caller: CallerContext) => {
     requireSessionModel(session, (await find(caller)).destination);
   };
-  return { upstream, attempt, provider: call.provider, guard: target.sessionGuard, findAgain };
+  return { upstream, attempt, provider: call.provider, models, guard: target.sessionGuard, findAgain };
 }
 
 /** The error of an upstream that refused the handshake: a status that blames the request is preserved. */
@@ -202,6 +206,11 @@ export function withoutOthers(node: PlanNode): PlanNode {
   return first ? withoutOthers(first) : node;
 }
 
+/** The models that the query of a session names. */
+function modelsOfSession({ query }: RealtimeRequest): string[] {
+  return modelsInQuery(new URLSearchParams(query.map(([name, value]) => [name, value])).toString());
+}
+
 /** Opens the session at the request's only target. */
 async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
   const { context } = parts;
@@ -212,12 +221,10 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
   const config = await readRequestConfig(context);
   const plan = planRequest(config, model === undefined ? {} : { model }, { context });
   const guard = createRequestGuard("realtime", config.view, context);
-  const listModels = () =>
-    modelsInQuery(new URLSearchParams(session.query.map(([name, value]) => [name, value])).toString());
+  const listModels = () => modelsOfSession(session);
   const caller: Caller<OpenSession> = {
     async call(attempt, { deadline }) {
       const { node, settings } = attempt;
-      context.log.names = () => ({ names: listModels(), isUnclear: false });
       const { model: wanted }: { model?: unknown } = applyParamOverrides({ model }, settings);
       const asked = stringOf(wanted);
       const entering = guard.enter(attempt, asked === undefined ? {} : { model: asked }, { listModels });

@@ -1,5 +1,6 @@
 import type { CallerContext } from "../../context.ts";
 import { GatewayError, LimitsUnavailableError } from "../../errors.ts";
+import type { NamedModels } from "../../providers/core/model-names.ts";
 import type { BoundProvider } from "../../providers/core/types.ts";
 import { costOfRequest } from "../call/cost.ts";
 import { admitSession, countUse, settleSession } from "../call/limits.ts";
@@ -32,11 +33,12 @@ function toStop(error: GatewayError): RelayStop {
 
 /** Creates the meter of a session that was opened now. */
 export function createSessionMeter(
-  { provider }: { readonly provider: BoundProvider },
+  { provider, models }: { readonly provider: BoundProvider; readonly models: NamedModels },
   notes: SessionNotes,
   context: CallerContext,
 ): SessionMeter {
   const { log, services } = context;
+  const call = { provider, listModels: () => models };
   let settledAt = services.clock.monotonic();
 
   /** Settles what was used; a part that adds to a counter leaves a row with the same increments. */
@@ -59,7 +61,7 @@ export function createSessionMeter(
     Object.assign(part, costOfRequest({ ...context, log: part }, 101));
     const used = { requests: 0, tokens: usage.total_tokens, cost: part.cost ?? 0 };
     // counters that cannot be reached lose it: a session does not wait for them
-    const counted = await countUse({ provider }, used, context).then(
+    const counted = await countUse(call, used, context).then(
       (counts) => counts.counted,
       () => [],
     );
@@ -77,7 +79,7 @@ export function createSessionMeter(
       await settleTranscription();
       log.stored = caller.log.stored;
       try {
-        await admitSession({ provider, path: "" }, { ...caller, log });
+        await admitSession({ ...call, path: "" }, { ...caller, log });
         return undefined;
       } catch (error) {
         const isRefused =

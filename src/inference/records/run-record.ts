@@ -254,6 +254,12 @@ function namesOf(call: RecordCall, request: RecordRequest, { connection }: Calle
   return { names, isUnclear: !connection.models && (names.length === 0 || names.length < listed.length) };
 }
 
+/** The target of a batch or job whose models it allows. @throws {BudgetError} 412 */
+function withModels(call: RecordCall, request: RecordRequest, target: RecordTarget): RecordTarget {
+  requireModels(call, request, target.destination);
+  return { ...target, times: { ...target.times, listModels: () => namesOf(call, request, target.context) } };
+}
+
 /** Serves a route of a provider whose records are not OpenAI's. */
 async function callRecords(
   route: RecordRoute,
@@ -269,14 +275,11 @@ async function callRecords(
   if (objects && route === "retrieveFileContent") return downloadObject(request.id, target, objects);
   if (route === "getBatchOutput") return getOutput(request, target, records);
   const call = records.calls[route] ?? refuseRoute(route, target.destination);
-  if (withBody.has(route)) {
-    requireModels(call, request, target.destination);
-    target.context.log.names = () => namesOf(call, request, target.context);
-  }
+  const called = withBody.has(route) ? withModels(call, request, target) : target;
   if (objects && route === "createBatch" && target.destination.managed) {
     requireObject(String(request.body.input_file_id ?? ""), objects, target);
   }
-  const reply = await callMapped(call, request, target);
+  const reply = await callMapped(call, request, called);
   if (route === "retrieveBatch") await settleShown(reply, target);
   return reply;
 }
@@ -306,7 +309,6 @@ async function callAt(
   const { records } = destination.provider;
   requireForwardable(destination);
   const { context } = parts;
-  context.log.names = null;
   const { services } = context;
   const request: RecordRequest = {
     id: context.params.id ?? "",

@@ -3,8 +3,7 @@ import { isHeaderValue } from "../../lib/headers.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { type Destination, productName } from "../../providers/core/call.ts";
 import type { BoundProvider } from "../../providers/core/types.ts";
-import type { AttemptTimes } from "../call/attempt.ts";
-import { callUpstream, type UpstreamResponse } from "../call/call-upstream.ts";
+import { type CallTerms, callUpstream, type UpstreamResponse } from "../call/call-upstream.ts";
 import { toProviderError, unifiedHeaders } from "../call/provider-response.ts";
 import { badAnswer, isSuccess, parseAnswer, readAnswer, toFailureText, toText } from "../call/upstream-body.ts";
 import type { TargetGuard } from "../guard/target-guard.ts";
@@ -12,7 +11,7 @@ import type { TargetGuard } from "../guard/target-guard.ts";
 /** A provider and the time limits of its calls. */
 export interface RecordTarget {
   destination: Destination;
-  times: AttemptTimes;
+  times: CallTerms;
   context: CallerContext;
 
   /** Guardrails that let the request pass. */

@@ -88,7 +88,7 @@ function answerAction<Name extends OperationName>(
     // the cast: the endpoint's schema accepted the body, and with its model it is this operation's request
     const value = toRequest(body.value, context.params) as unknown as Operations[Name]["request"];
     body.text = "";
-    const reply = await runInference(operation, { value }, context);
+    const reply = await runInference(operation, { value, ...(body.schema && { schema: body.schema }) }, context);
     return stream ? toStreamForm(reply, context.url.searchParams.get("alt")) : reply;
   };
   return { operation, toRequest, handle };

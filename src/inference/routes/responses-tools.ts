@@ -1,5 +1,6 @@
 import type { CallerContext } from "../../context.ts";
 import { toItemId, toResponseId } from "../../dialects/responses/ids.ts";
+import type { StoreResponse } from "../../dialects/types.ts";
 import { finiteNumber, isObject, objectsIn, parseJson, stringOf } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
@@ -98,12 +99,20 @@ function toItemEvents(item: Item, output_index: number, kinds: readonly string[]
   ];
 }
 
+/** What rounds need besides their request. */
+interface RoundParts {
+  readonly context: CallerContext;
+  /** Stores the response, which may be read again. */
+  readonly store: StoreResponse;
+}
+
 /** Rounds of a request of the Responses API. */
 class ResponsesRounds implements RoundForm {
   readonly operation = "responses";
   readonly path = "/v1/responses";
   readonly request: ResponsesRequest;
   readonly #context: CallerContext;
+  readonly #store: StoreResponse;
   readonly #tools: ServerTools;
   readonly #output: Item[] = [];
   #functions: readonly ServerTool[] = [];
@@ -113,9 +122,10 @@ class ResponsesRounds implements RoundForm {
   #calls = 0;
   #isBegun = false;
 
-  constructor(request: ResponsesRequest, input: Item[], context: CallerContext) {
+  constructor(request: ResponsesRequest, input: Item[], { context, store }: RoundParts) {
     this.request = request;
     this.#context = context;
+    this.#store = store;
     this.#input = input;
     this.#tools = new ServerTools(context);
   }
@@ -207,7 +217,7 @@ class ResponsesRounds implements RoundForm {
       ...(usage && { usage }),
       ...(isCut && { status: "incomplete", incomplete_details: { reason: "max_tool_calls" } }),
     };
-    this.#context.storeResponse?.(answer);
+    this.#store(answer);
     return answer;
   }
 
@@ -267,10 +277,10 @@ class ResponsesRounds implements RoundForm {
 export function runServerTools(
   request: ResponsesRequest,
   input: readonly Item[],
-  context: CallerContext,
+  { context, store }: RoundParts,
 ): Promise<Reply> {
   requireBeta(context, "tools");
-  return runRounds(new ResponsesRounds(request, input.flatMap(toPlainItems), context), context);
+  return runRounds(new ResponsesRounds(request, input.flatMap(toPlainItems), { context, store }), context);
 }
 
 /** The items of a conversation without calls of MCP servers of the workspace, which no provider knows. */

@@ -3,6 +3,7 @@ import type { StoredResponseContent } from "../../control/stored-responses.ts";
 import type { ResponseOwner } from "../../db/stores/stored-responses.ts";
 import { isOwnResponseId, toResponseId } from "../../dialects/responses/ids.ts";
 import { replayEvents, toInputItems } from "../../dialects/responses/stored.ts";
+import type { StoreResponse } from "../../dialects/types.ts";
 import type { JsonBody } from "../../endpoint.ts";
 import { InvalidRequestError, NotFoundError } from "../../errors.ts";
 import { objectsIn } from "../../lib/json.ts";
@@ -43,9 +44,9 @@ function outputOf({ output }: StoredResponseContent["response"]): Item[] {
 }
 
 /** Stores the response of a request, unless `store` is false. */
-function createResponseRecorder(request: ResponsesRequest, context: CallerContext) {
+function createResponseRecorder(request: ResponsesRequest, context: CallerContext): StoreResponse {
   const id = toResponseId(context.id);
-  return (answer: object): void => {
+  return (answer) => {
     // a config may have changed the field: the response has the value that was used
     if (Reflect.get(answer, "store") === false) return;
     context.services.responses.add({
@@ -65,20 +66,21 @@ export async function runResponses(body: JsonBody<ResponsesRequest>, context: Ca
   body.text = "";
   const { value } = body;
   const previous = value.previous_response_id;
-  context.storeResponse = createResponseRecorder(value, context);
+  const store = createResponseRecorder(value, context);
   const isOwn = typeof previous === "string" && isOwnResponseId(previous);
   const history = isOwn ? await loadHistory(previous, context) : undefined;
   if (usesServerTools(value)) {
     const items = toInputItems(value.input, toResponseId(context.id));
     const { previous_response_id: _, ...first } = value;
-    return runServerTools(isOwn ? first : value, [...(history ?? []), ...items], context);
+    return runServerTools(isOwn ? first : value, [...(history ?? []), ...items], { context, store });
   }
   if (!history) {
     const input = withoutServerCalls(value.input);
-    return runInference("responses", input === value.input ? body : { ...body, value: { ...value, input } }, context);
+    const given = input === value.input ? body : { ...body, value: { ...value, input } };
+    return runInference("responses", given, context, store);
   }
   const input = withoutServerCalls([...history, ...toInputItems(value.input, toResponseId(context.id))]);
-  return runInference("responses", { ...body, value: { ...value, input } }, context);
+  return runInference("responses", { ...body, value: { ...value, input } }, context, store);
 }
 
 /** The response a path names. @throws {NotFoundError} */

@@ -40,7 +40,7 @@ function listCompleted(value: Members, config: RequestConfig, context: CallerCon
 const givable = (issue: ReturnType<typeof findIssue>["issue"]): boolean =>
   issue?.path?.length === 1 && isMissing(issue);
 
-function complete(
+function requireCompletable(
   { body: schema }: JsonEndpoint | FormEndpoint,
   value: Members,
   config: RequestConfig,
@@ -49,28 +49,29 @@ function complete(
   const issues = listCompleted(value, config, context).map((completed) => findIssue(schema, completed).issue);
   const [first] = issues;
   if (first !== undefined && issues.every((issue) => issue !== undefined)) refuseBody(first);
-  context.checkComplete = (body) => {
-    const { issue } = findIssue(schema, body);
-    if (issue) refuseBody(issue);
-  };
 }
 
 /**
  * Checks the body of an operation. Missing fields may come from its config: then each target must supply them.
  *
- * @returns A promise only where the config has to be waited for.
+ * @returns Whether it is complete; a promise only where the config has to be waited for.
  * @throws {InvalidRequestError} 400 naming the first field that is wrong or missing.
  */
 export function requireRequest(
   endpoint: JsonEndpoint | FormEndpoint,
   value: unknown,
   context: CallerContext,
-): Promise<void> | undefined {
+): boolean | Promise<boolean> {
   const { issue } = findIssue(endpoint.body, value);
-  if (issue === undefined) return undefined;
+  if (issue === undefined) return true;
   if (!isObject(value) || !givable(issue)) refuseBody(issue);
   const given = readRequestConfig(context);
-  if (given instanceof Promise) return given.then((config) => complete(endpoint, value, config, context));
-  complete(endpoint, value, given, context);
-  return undefined;
+  if (given instanceof Promise) {
+    return given.then((config) => {
+      requireCompletable(endpoint, value, config, context);
+      return false;
+    });
+  }
+  requireCompletable(endpoint, value, given, context);
+  return false;
 }
