@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import * as rules from "./support/architecture.ts";
+import { consoleLayers } from "./support/console-rules.ts";
 import { foreignInput } from "./support/foreign-input.ts";
 import * as providerRules from "./support/provider-words.ts";
 import * as repositoryRules from "./support/repository-rules.ts";
 import { readSourceFiles, tokenize, toSourceFile } from "./support/source-files.ts";
 
 const sources = readSourceFiles("src");
+const consoleSources = readSourceFiles("console/src").filter(({ path }) => path !== "mod.ts");
 const repository = readSourceFiles("src", "tests", "scripts", "bench", "examples");
 
 test("the sources are found", () => {
@@ -22,6 +24,12 @@ for (const [name, rule] of Object.entries({ ...rules, ...providerRules, foreignI
 for (const [name, rule] of Object.entries(repositoryRules)) {
   test(`the repository keeps the rule ${name}`, () => {
     assert.deepEqual(rule(repository), []);
+  });
+}
+
+for (const [name, rule] of Object.entries({ consoleLayers, cycles: rules.cycles })) {
+  test(`the console keeps the rule ${name}`, () => {
+    assert.deepEqual(rule(consoleSources.filter(({ path }) => !path.endsWith(".gen.ts"))), []);
   });
 }
 
@@ -97,6 +105,40 @@ for (const [path, text, wanted] of [
     assert.deepEqual(breaches(rules.folderOrder, { [path]: text }), wanted);
   });
 }
+
+for (const [path, text, wanted] of [
+  [
+    "console/src/resources/a.ts",
+    'import type { B } from "@/pages/pages.ts";',
+    ["console/src/resources/a.ts:1: imports @/pages/pages.ts, a higher folder of the console"],
+  ],
+  [
+    "console/src/pages/prompts/a.ts",
+    'const a = () => import("../logs/b.tsx");',
+    ["console/src/pages/prompts/a.ts:1: imports ../logs/b.tsx, a higher folder of the console"],
+  ],
+  ["console/src/other/a.ts", "", ["console/src/other/a.ts: its folder has no place in the console"]],
+  ["console/src/pages/pages.ts", 'const a = () => import("./logs/b.tsx");', []],
+  [
+    "console/src/records/a.ts",
+    'import { b } from "@/resources/types.ts"; import { useQuery } from "@tanstack/react-query";',
+    [],
+  ],
+] as const) {
+  test(`consoleLayers finds ${wanted.length} in ${path}: ${JSON.stringify(text)}`, () => {
+    assert.deepEqual(breaches(consoleLayers, { [path]: text }), wanted);
+  });
+}
+
+test("cycles finds a cycle of the console, components and its own paths included", () => {
+  const files = {
+    "console/src/resources/a.tsx": 'import { b } from "@/pages/b.ts";',
+    "console/src/pages/b.ts": 'import type { A } from "../resources/a.tsx";',
+  };
+  assert.deepEqual(breaches(rules.cycles, files), [
+    "console/src/resources/a.tsx -> console/src/pages/b.ts -> console/src/resources/a.tsx",
+  ]);
+});
 
 test("cycles finds a cycle of imports, type imports included", () => {
   const files = {

@@ -8,10 +8,10 @@ import {
 } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Empty, Failure, Waiting } from "./components/states.tsx";
-import { Shell } from "./layout/shell.tsx";
 import { pages } from "./pages/pages.ts";
-import { resources } from "./resources/all.ts";
+import { resources } from "./records/all.ts";
 import { readReturn } from "./session/return.ts";
+import { Shell } from "./shell/shell.tsx";
 import { text } from "./text/text.ts";
 
 const rootRoute = createRootRoute({ component: Shell, notFoundComponent: NotFound });

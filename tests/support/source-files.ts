@@ -25,13 +25,13 @@ export function toSourceFile(path: string, text: string): SourceFile {
   return { path, text, tokens: tokenize(text) };
 }
 
-/** `mod.ts` where there is one, and every TypeScript file below the folders. */
+/** `mod.ts` where there is one, and every TypeScript file below the folders, that of components too. */
 export function readSourceFiles(...folders: readonly string[]): SourceFile[] {
   const below = (folder: string): string[] =>
     readdirSync(join(repository, folder), { withFileTypes: true }).flatMap((entry) => {
       const path = `${folder}/${entry.name}`;
       if (entry.isDirectory()) return entry.name === "node_modules" ? [] : below(path);
-      return path.endsWith(".ts") ? [path] : [];
+      return /\.tsx?$/.test(path) ? [path] : [];
     });
   const top = readdirSync(repository).filter((name) => name === "mod.ts");
   const paths = [...top, ...folders.flatMap(below)];
@@ -145,7 +145,8 @@ export function importsOf({ tokens }: SourceFile): Import[] {
   return found;
 }
 
-/** Path a relative import leads to, undefined for a package. */
+/** Path an import leads to, undefined for a package. `@/` is the folder of the console's sources. */
 export function resolveImport(from: string, specifier: string): string | undefined {
+  if (specifier.startsWith("@/")) return `console/src/${specifier.slice(2)}`;
   return specifier.startsWith(".") ? posix.join(posix.dirname(from), specifier) : undefined;
 }

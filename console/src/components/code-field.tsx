@@ -1,6 +1,7 @@
 import { Input } from "@mantine/core";
 import type { ReactNode } from "react";
-import { CodeEditor, type CodeEditorProps } from "./code-editor.tsx";
+import { CodeEditor } from "./code-editor.tsx";
+import type { CodeEditorProps } from "./code-editor-props.ts";
 
 interface CodeFieldProps extends CodeEditorProps {
   /** Stands between the label and the editor. */

@@ -23,7 +23,7 @@ import {
 import { tags } from "@lezer/highlight";
 import { type ReactNode, type RefObject, useEffect, useRef } from "react";
 import { cspNonce } from "@/lib/nonce.ts";
-import type { CodeEditorProps } from "./code-editor.tsx";
+import type { CodeEditorProps } from "./code-editor-props.ts";
 import { completeFromSchema, lintWithSchema, nodeAt, toDiagnostics } from "./json-schema.ts";
 
 /** The console's look of an editor. */

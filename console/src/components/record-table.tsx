@@ -1,7 +1,7 @@
 import { Group, Table, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { type Row, readPath, readText } from "@/lib/read.ts";
-import type { Attribute } from "@/resources/types.ts";
+import type { Attribute } from "./attribute.ts";
 import classes from "./record-table.module.css";
 import { figureKinds, Value } from "./value.tsx";
 

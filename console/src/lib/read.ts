@@ -48,3 +48,8 @@ export function readText(row: unknown, path: string): string {
   const value = readPath(row, path);
   return value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
 }
+
+/** The records of a list. */
+export function rowsOf(value: unknown): readonly Row[] {
+  return Array.isArray(value) ? value.filter(isRow) : [];
+}

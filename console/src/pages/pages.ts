@@ -1,5 +1,6 @@
 import type { ComponentType } from "react";
 import type { IconName } from "@/components/icons.tsx";
+import type { NavGroup } from "@/layout/nav-groups.ts";
 import { text } from "@/text/text.ts";
 
 /** A page that is not one of the resources of `resources/all.ts`. */
@@ -14,8 +15,6 @@ export interface PageEntry {
   /** What opening it does, as the command palette offers it: `Create prompt`. */
   readonly action?: string;
 }
-
-export type NavGroup = "observe" | "build" | "connect" | "govern" | "organisation";
 
 /** Every page with code of its own. Adding one: its file with a default export, and a row here. */
 export const pages: readonly PageEntry[] = [
@@ -82,13 +81,4 @@ export const pages: readonly PageEntry[] = [
     load: () => import("./organisation/audit.tsx"),
     nav: { group: "organisation", label: text.audit.title, icon: "audit" },
   },
-];
-
-/** Groups of the navigation in their order. */
-export const navGroups: readonly (readonly [NavGroup, string])[] = [
-  ["observe", text.nav.observe],
-  ["build", text.nav.build],
-  ["connect", text.nav.connect],
-  ["govern", text.nav.govern],
-  ["organisation", text.nav.organisation],
 ];

@@ -3,13 +3,14 @@ import { notifications } from "@mantine/notifications";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useMemo, useState } from "react";
 import { call } from "@/api/client.ts";
+import type { Attribute } from "@/components/attribute.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
-import { DeleteButton } from "@/components/delete-button.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Members } from "@/components/members.tsx";
 import { ShowSecret } from "@/components/show-secret.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
 import { CopiedCode, isEmpty, Tags, Value } from "@/components/value.tsx";
+import { DeleteButton } from "@/layout/delete-button.tsx";
 import { Facts } from "@/layout/facts.tsx";
 import { DetailPage, Section } from "@/layout/page.tsx";
 import { formatTime } from "@/lib/format.ts";
@@ -26,7 +27,7 @@ import {
   useWorkspaceQuery,
   withoutNulls,
 } from "./data.ts";
-import type { Action, ActionResult, Attribute, Condition, Resource, ResourceSection } from "./types.ts";
+import type { Action, ActionResult, Condition, Resource, ResourceSection } from "./types.ts";
 
 /** The page of one record: facts, sections, JSON, and what can be done with it. */
 export function ResourceDetail({ resource }: { readonly resource: Resource }): ReactNode {

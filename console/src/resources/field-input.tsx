@@ -111,7 +111,7 @@ export function FieldInput(props: FieldProps): ReactNode {
     case "own":
       return field.input !== undefined && <OwnInput {...props} load={field.input} />;
     case "rows":
-      return <RowsInput field={field} value={asRows(value)} onChange={onChange} error={error} />;
+      return <RowsInput field={field} value={asRows(value)} onChange={onChange} error={error} input={FieldInput} />;
     case "pairs":
       return (
         <RowsInput
@@ -119,6 +119,7 @@ export function FieldInput(props: FieldProps): ReactNode {
           value={asRows(value)}
           onChange={onChange}
           error={error}
+          input={FieldInput}
         />
       );
     case "tags":

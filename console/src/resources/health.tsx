@@ -5,8 +5,8 @@ import { call } from "@/api/client.ts";
 import { formatDuration, formatNumber } from "@/lib/format.ts";
 import { periodQuery, readPeriod } from "@/lib/period.ts";
 import { type Row, readList, readPath, readText } from "@/lib/read.ts";
-import { useLogScope } from "@/pages/overview/data.ts";
 import { useSession } from "@/session/context.tsx";
+import { useLogScope } from "@/session/log-scope.ts";
 import { text } from "@/text/text.ts";
 import type { ActionResult } from "./types.ts";
 

@@ -1,6 +1,7 @@
 import { Button, Select, TextInput } from "@mantine/core";
 import { Link, useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useMemo } from "react";
+import type { Attribute } from "@/components/attribute.ts";
 import { type Column, DataTable } from "@/components/data-table.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
@@ -13,7 +14,7 @@ import { ChooseWorkspace } from "@/session/choose-workspace.tsx";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { useResourceList } from "./data.ts";
-import type { Attribute, ListFilter, Resource } from "./types.ts";
+import type { ListFilter, Resource } from "./types.ts";
 
 export function toColumn({
   label,

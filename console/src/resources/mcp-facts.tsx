@@ -5,8 +5,8 @@ import type { ReactNode } from "react";
 import { call } from "@/api/client.ts";
 import { formatDuration } from "@/lib/format.ts";
 import { isRow, type Row, readList, readText } from "@/lib/read.ts";
+import classes from "@/resources/checks/checks.module.css";
 import { text } from "@/text/text.ts";
-import classes from "./checks/checks.module.css";
 import { useWorkspaceQuery } from "./data.ts";
 import { Labelled } from "./labelled.tsx";
 

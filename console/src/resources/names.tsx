@@ -6,12 +6,12 @@ import { call } from "@/api/client.ts";
 import { Value } from "@/components/value.tsx";
 import { isRow, type Row, readList, readPath, readRecord, readText } from "@/lib/read.ts";
 import { nameOf, wordOf } from "@/lib/words.ts";
-import { useKeyNames } from "@/pages/overview/data.ts";
 import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
+import { useKeyNames } from "./key-names.ts";
 import { Labelled } from "./labelled.tsx";
-import { labelOfSetting } from "./settings/label.ts";
+import { labelOfSetting } from "./setting-label.ts";
 
 interface NameProps {
   readonly id: string;

@@ -1,7 +1,8 @@
 import { access } from "@/api/access.gen.ts";
+import type { Attribute } from "@/components/attribute.ts";
 import { wordOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
-import type { Attribute, Condition, Field, Option } from "./types.ts";
+import type { Condition, Field, Option } from "./types.ts";
 
 const words = text.resources.fields;
 

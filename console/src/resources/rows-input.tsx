@@ -1,21 +1,22 @@
 import { ActionIcon, Button, Input } from "@mantine/core";
-import { type ReactNode, useState } from "react";
+import { type ComponentType, type ReactNode, useState } from "react";
 import { Icon } from "@/components/icons.tsx";
 import type { Row } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
-import { FieldInput } from "./field-input.tsx";
 import classes from "./rows-input.module.css";
-import type { Field } from "./types.ts";
+import type { Field, FieldProps } from "./types.ts";
 
 interface RowsInputProps {
   readonly field: Field;
   readonly value: readonly Row[];
   readonly onChange: (value: readonly Row[]) => void;
   readonly error?: string | undefined;
+  /** What asks for the value of a column. */
+  readonly input: ComponentType<FieldProps>;
 }
 
 /** A list of small records: a line of inputs for each. */
-export function RowsInput({ field, value, onChange, error }: RowsInputProps): ReactNode {
+export function RowsInput({ field, value, onChange, error, input: CellInput }: RowsInputProps): ReactNode {
   const { label, help, required, columns = [], most = 100 } = field;
   // lines have no id: one that is removed must not hand its inputs to the next
   const [keys, setKeys] = useState<readonly number[]>(() => value.map((_, index) => index));
@@ -44,7 +45,7 @@ export function RowsInput({ field, value, onChange, error }: RowsInputProps): Re
             .filter(({ when }) => when === undefined || when(row))
             .map((column) => (
               <div key={column.name} className={classes.cell}>
-                <FieldInput
+                <CellInput
                   field={{ ...column, ...column.ofLine?.(row) }}
                   value={row[column.name]}
                   onChange={(next) => change(index, column.name, next)}

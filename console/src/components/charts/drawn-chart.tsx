@@ -1,7 +1,7 @@
 import "@mantine/charts/styles.css";
 import { BarChart, LineChart } from "@mantine/charts";
 import type { ReactNode } from "react";
-import type { SeriesChartProps } from "./series-chart.tsx";
+import type { SeriesChartProps } from "./series.ts";
 import { type AxisRange, toTicks } from "./ticks.ts";
 
 /** Dashes tell lines apart where colours do not. */

@@ -6,8 +6,8 @@ import { Facts } from "@/layout/facts.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatDuration, formatNumber, formatShare } from "@/lib/format.ts";
 import { type Period, periodQuery } from "@/lib/period.ts";
+import { useLogScope } from "@/session/log-scope.ts";
 import { text } from "@/text/text.ts";
-import { useLogScope } from "../overview/data.ts";
 
 const words = text.analytics.cache;
 

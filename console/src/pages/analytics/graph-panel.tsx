@@ -11,8 +11,8 @@ import { useKept } from "@/lib/kept.ts";
 import { type Period, periodQuery } from "@/lib/period.ts";
 import { isRow, readPath } from "@/lib/read.ts";
 import { saveAs } from "@/lib/save.ts";
+import { useLogScope } from "@/session/log-scope.ts";
 import { text } from "@/text/text.ts";
-import { useLogScope } from "../overview/data.ts";
 import classes from "./analytics.module.css";
 import { type Drawn, type Graph, toDrawn } from "./graphs.ts";
 

@@ -1,8 +1,7 @@
-import type { Series, SeriesChartProps } from "@/components/charts/series-chart.tsx";
+import type { Series, SeriesChartProps } from "@/components/charts/series.ts";
 import { formatDollars, formatDuration, formatNumber, formatShare } from "@/lib/format.ts";
-import { type Row, readPath, readText } from "@/lib/read.ts";
+import { type Row, readPath, readText, rowsOf } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
-import { rowsOf } from "../logs/conversation/parts.ts";
 
 const words = text.analytics;
 

@@ -14,10 +14,11 @@ import { type Row, readList, readText, readTotal } from "@/lib/read.ts";
 import { saveAs } from "@/lib/save.ts";
 import { useChangeSearch, useSearchParams } from "@/lib/search.ts";
 import { sourceOf } from "@/lib/source.ts";
+import { useLogScope } from "@/session/log-scope.ts";
 import { text } from "@/text/text.ts";
-import { useLogScope, useMetadataKeys } from "../overview/data.ts";
+import { noValueOf, useMetadataKeys } from "../overview/data.ts";
 import classes from "./analytics.module.css";
-import { type GroupColumn, type Grouping, groupColumns, groupings, noValueOf, readGrouping } from "./groups.ts";
+import { type GroupColumn, type Grouping, groupColumns, groupings, readGrouping } from "./groups.ts";
 
 const words = text.analytics;
 

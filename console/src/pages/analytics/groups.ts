@@ -26,9 +26,6 @@ export const groupings: readonly Grouping[] = [
   { path: "workspace", label: words.groups.workspace, value: "workspace" },
 ];
 
-/** What stands for requests that have no value to group them by. */
-export const noValueOf = (member: string): string => words.noValues[member] ?? words.noValue;
-
 const metadataPath = "metadata/";
 
 /** The grouping an address names: one of the list, or `metadata/KEY`. */

@@ -6,9 +6,9 @@ import { Section } from "@/layout/page.tsx";
 import { formatDollars, formatDuration, formatNumber, formatTime } from "@/lib/format.ts";
 import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
 import { nameOf } from "@/lib/words.ts";
+import { useKeyNames } from "@/resources/key-names.ts";
 import { workspaceAt } from "@/resources/names.tsx";
 import { text } from "@/text/text.ts";
-import { useKeyNames } from "../overview/data.ts";
 import { Status } from "./columns.tsx";
 import { costOf } from "./row.ts";
 

@@ -8,8 +8,8 @@ import { Section } from "@/layout/page.tsx";
 import { formatNumber } from "@/lib/format.ts";
 import { type Row, readText } from "@/lib/read.ts";
 import { useSession } from "@/session/context.tsx";
+import { useLogScope } from "@/session/log-scope.ts";
 import { text } from "@/text/text.ts";
-import { useLogScope } from "../overview/data.ts";
 
 const words = text.logs.feedback;
 

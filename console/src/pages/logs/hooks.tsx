@@ -3,9 +3,8 @@ import type { ReactNode } from "react";
 import { Empty } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatDuration } from "@/lib/format.ts";
-import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { isRow, type Row, readPath, readText, rowsOf } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
-import { rowsOf } from "./conversation/parts.ts";
 import classes from "./detail.module.css";
 
 const words = text.logs.hooks;

@@ -2,11 +2,10 @@ import { Group, Stack, Table, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { Section } from "@/layout/page.tsx";
 import { formatDuration } from "@/lib/format.ts";
-import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { isRow, type Row, readPath, readText, rowsOf } from "@/lib/read.ts";
 import { wordOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import { Status } from "./columns.tsx";
-import { rowsOf } from "./conversation/parts.ts";
 import classes from "./detail.module.css";
 
 const words = text.logs.timeline;

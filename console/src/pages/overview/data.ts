@@ -1,19 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
-import { useMemo } from "react";
 import { call, get } from "@/api/client.ts";
 import { useKept } from "@/lib/kept.ts";
 import { type Period, periodQuery } from "@/lib/period.ts";
-import { type Row, readList, readText } from "@/lib/read.ts";
+import { type Row, readList } from "@/lib/read.ts";
 import { useSearchParams } from "@/lib/search.ts";
 import { sourceOf } from "@/lib/source.ts";
 import { useSession } from "@/session/context.tsx";
-import { useWorkspace } from "@/session/workspace.tsx";
-
-/** The query parameter that says whose requests are meant: the workspace in view, or all of the organisation. */
-export function useLogScope(): Readonly<Record<string, string>> {
-  const { current, choosable } = useWorkspace();
-  return choosable ? { workspace_slug: current?.slug ?? "*" } : {};
-}
+import { useLogScope } from "@/session/log-scope.ts";
+import { text } from "@/text/text.ts";
 
 /** Figures of a period over time, and those of the period before. */
 export function useSummary(period: Period) {
@@ -41,18 +35,6 @@ export function useGroups(path: string, period: Period, columns: string) {
   });
 }
 
-/** Names of API keys by their ids, as far as the viewer may list keys. */
-export function useKeyNames(): ReadonlyMap<string, string> {
-  const { can } = useSession();
-  const { data } = useQuery({
-    queryKey: ["api-keys", "names"],
-    enabled: can("GET /v1/api-keys"),
-    staleTime: 60_000,
-    queryFn: ({ signal }) => call("GET", "/v1/api-keys", { query: { page_size: 100, current_page: 0 }, signal }),
-  });
-  return useMemo(() => new Map(readList(data).map((row) => [readText(row, "id"), readText(row, "name")])), [data]);
-}
-
 /** Keys of the metadata that recent requests carry, the most used first. */
 export function useMetadataKeys(): readonly string[] {
   const scope = useLogScope();
@@ -75,3 +57,6 @@ function countKeys(rows: readonly Row[]): readonly string[] {
   }
   return [...counts].sort(([, a], [, b]) => b - a).map(([key]) => key);
 }
+
+/** What stands for requests that have no value to group them by. */
+export const noValueOf = (member: string): string => text.analytics.noValues[member] ?? text.analytics.noValue;

@@ -8,9 +8,9 @@ import { type Period, periodSearch } from "@/lib/period.ts";
 import { type Row, readList, readPath, readText } from "@/lib/read.ts";
 import { useChangeSearch, useSearchParams } from "@/lib/search.ts";
 import { sourceOf } from "@/lib/source.ts";
+import { useKeyNames } from "@/resources/key-names.ts";
 import { text } from "@/text/text.ts";
-import { noValueOf } from "../analytics/groups.ts";
-import { useGroups, useKeyNames, useMetadataKeys } from "./data.ts";
+import { noValueOf, useGroups, useMetadataKeys } from "./data.ts";
 import classes from "./overview.module.css";
 
 const words = text.overview;

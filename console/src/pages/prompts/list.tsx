@@ -1,6 +1,6 @@
 import { type ReactNode, useMemo } from "react";
 import { ResourceList } from "@/resources/list.tsx";
-import { useCollections } from "./data.ts";
+import { useCollections } from "@/resources/prompt-options.ts";
 import { createPrompts } from "./prompts.ts";
 
 /** Saved prompts. */

@@ -12,9 +12,10 @@ import { ModelField } from "@/pages/playground/model-field.tsx";
 import { ParameterFields } from "@/pages/playground/parameter-fields.tsx";
 import { ToolsField } from "@/pages/playground/tools-field.tsx";
 import { useWorkspaceQuery } from "@/resources/data.ts";
+import { useCollections } from "@/resources/prompt-options.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
-import { useCollections, usePromptChange } from "./data.ts";
+import { usePromptChange } from "./data.ts";
 import { type Draft, inForm, type TemplateForm, versionOf } from "./draft.ts";
 
 const words = text.prompts;

@@ -12,9 +12,10 @@ import { Section } from "@/layout/page.tsx";
 import { formatTime } from "@/lib/format.ts";
 import { type Row, readText } from "@/lib/read.ts";
 import { useVersions, useWorkspaceQuery } from "@/resources/data.ts";
+import { firstPage, useLabels } from "@/resources/prompt-options.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
-import { firstPage, useLabels, usePromptChange } from "./data.ts";
+import { usePromptChange } from "./data.ts";
 import { describeVersion } from "./draft.ts";
 import { Labels } from "./labels-of.tsx";
 

@@ -1,9 +1,9 @@
 import { Button, Group, NumberInput, SimpleGrid, Stack, Switch, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { type FormEvent, type ReactNode, useState } from "react";
-import { DeleteButton } from "@/components/delete-button.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { RecordTable } from "@/components/record-table.tsx";
+import { DeleteButton } from "@/layout/delete-button.tsx";
 import { formatDollars } from "@/lib/format.ts";
 import { type Row, readList, readPath, readText } from "@/lib/read.ts";
 import { useSession } from "@/session/context.tsx";

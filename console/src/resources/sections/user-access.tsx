@@ -2,10 +2,10 @@ import { Select, Switch } from "@mantine/core";
 import type { ReactNode } from "react";
 import { RecordTable } from "@/components/record-table.tsx";
 import { type Row, readList, readText } from "@/lib/read.ts";
-import { needsAccounts } from "@/resources/mcp-facts.tsx";
 import { choices } from "@/resources/options.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
+import { needsAccounts } from "../mcp-facts.tsx";
 import { Part } from "./part.tsx";
 import { usePart } from "./use-part.ts";
 

@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { isRow, type Row } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
+import { FieldInput } from "../field-input.tsx";
 import { toOptions } from "../options.ts";
 import { RowsInput } from "../rows-input.tsx";
 import type { Field, FieldProps } from "../types.ts";
@@ -40,6 +41,7 @@ export function PriceInput({ field, value, onChange, error }: FieldProps): React
   };
   return (
     <RowsInput
+      input={FieldInput}
       field={{ ...field, kind: "rows", add: words.addFactor, columns }}
       value={lines}
       onChange={change}

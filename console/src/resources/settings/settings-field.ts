@@ -1,10 +1,10 @@
 import { createElement, type ReactNode } from "react";
 import { isRow, type Row } from "@/lib/read.ts";
 import { nameOf } from "@/lib/words.ts";
+import { labelOfSetting } from "@/resources/setting-label.ts";
 import { text } from "@/text/text.ts";
 import { Labelled } from "../labelled.tsx";
 import type { Field } from "../types.ts";
-import { labelOfSetting } from "./label.ts";
 import { SettingsDraft } from "./settings-draft.ts";
 
 const words = text.resources.settings;

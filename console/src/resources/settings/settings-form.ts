@@ -1,10 +1,10 @@
 import type { SettingsForm } from "@/api/settings.gen.ts";
 import { isRow, type Row } from "@/lib/read.ts";
+import { labelOfSetting } from "@/resources/setting-label.ts";
 import { text } from "@/text/text.ts";
 import { type Parameter, parametersOf } from "../checks/parameters.ts";
 import { choices as optionChoices } from "../options.ts";
 import type { Field } from "../types.ts";
-import { labelOfSetting } from "./label.ts";
 import type { SettingsDraft } from "./settings-draft.ts";
 
 const words = text.resources.settings;

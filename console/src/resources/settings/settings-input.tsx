@@ -127,6 +127,7 @@ function SettingInput({ setting, draft, onChange }: SettingInputProps): ReactNod
     return (
       <div data-kind="json">
         <RowsInput
+          input={FieldInput}
           field={{ ...shared, kind: "rows", columns }}
           value={Array.isArray(value) ? value.filter(isRow) : []}
           onChange={(lines) => onChange(lines.length === 0 ? undefined : lines.map(withoutEmpty))}
@@ -201,6 +202,7 @@ function HeaderLines({ draft, onChange }: PartProps): ReactNode {
   );
   return (
     <RowsInput
+      input={FieldInput}
       field={field}
       value={draft.lines().map((line) => ({ ...line }))}
       onChange={(lines) => onChange(draft.withHeaders(lines))}

@@ -1,5 +1,5 @@
-import { isRow, type Row, readPath, readText } from "../../../lib/read.ts";
-import { dataUrl, rowsOf, toJson } from "./parts.ts";
+import { isRow, type Row, readPath, readText, rowsOf } from "../../../lib/read.ts";
+import { dataUrl, toJson } from "./parts.ts";
 import type { Conversation, Part, Tool, Turn } from "./types.ts";
 
 // Gemini: `contents` of `parts`, and `candidates`. Members may be in camel or snake case.

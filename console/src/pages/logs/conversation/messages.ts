@@ -1,5 +1,5 @@
-import { isRow, type Row, readText } from "../../../lib/read.ts";
-import { readContent, readTools, rowsOf } from "./parts.ts";
+import { isRow, type Row, readText, rowsOf } from "../../../lib/read.ts";
+import { readContent, readTools } from "./parts.ts";
 import type { Conversation, Turn } from "./types.ts";
 
 /** Messages: `system`, `messages`, and an answer that is a message itself. */

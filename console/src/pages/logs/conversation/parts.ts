@@ -1,4 +1,4 @@
-import { isRow, type Row, readPath, readText } from "../../../lib/read.ts";
+import { isRow, type Row, readPath, readText, rowsOf } from "../../../lib/read.ts";
 import type { Part, Tool } from "./types.ts";
 
 /** JSON of a value, as text that a person can read. */
@@ -7,10 +7,6 @@ export function toJson(value: unknown): string {
 }
 
 export const textPart = (text: string): Part => ({ kind: "text", text });
-
-export function rowsOf(value: unknown): readonly Row[] {
-  return Array.isArray(value) ? value.filter(isRow) : [];
-}
 
 /** A data URL of base64, from its two halves. */
 export const dataUrl = (type: string, data: string): string => `data:${type};base64,${data}`;

@@ -1,5 +1,5 @@
-import { isRow, type Row, readPath, readText } from "../../../lib/read.ts";
-import { readContent, readTools, rowsOf, textPart, toJson } from "./parts.ts";
+import { isRow, type Row, readPath, readText, rowsOf } from "../../../lib/read.ts";
+import { readContent, readTools, textPart, toJson } from "./parts.ts";
 import type { Conversation, Part, Turn } from "./types.ts";
 
 // Responses: `instructions`, `input` and `output` are lists of items.

@@ -1,9 +1,9 @@
 import { Button } from "@mantine/core";
 import { type ReactNode, useState } from "react";
+import { ConfirmName } from "@/components/confirm-name.tsx";
+import { Icon } from "@/components/icons.tsx";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
-import { ConfirmName } from "./confirm-name.tsx";
-import { Icon } from "./icons.tsx";
 
 interface DeleteButtonProps {
   /** Row of the API that deletes: without the right to call it, nothing is shown. */

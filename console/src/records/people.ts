@@ -1,5 +1,4 @@
-import { text } from "@/text/text.ts";
-import { guardrailsAt, workspaceAt, workspacesWithRoles } from "./names.tsx";
+import { guardrailsAt, workspaceAt, workspacesWithRoles } from "@/resources/names.tsx";
 import {
   allScopes,
   choices,
@@ -11,8 +10,9 @@ import {
   usageLimitsField,
   workspaceRoles,
   workspaceSource,
-} from "./options.ts";
-import type { Condition, Field, Resource } from "./types.ts";
+} from "@/resources/options.ts";
+import type { Condition, Field, Resource } from "@/resources/types.ts";
+import { text } from "@/text/text.ts";
 
 const fields = text.resources.fields;
 const settings = text.settings.names;
@@ -102,7 +102,7 @@ const workspaceSettings: readonly Field[] = [
     help: ofWorkspaces.openHelp,
     section: ofWorkspaces.roles,
     kind: "own",
-    input: async () => ({ default: (await import("./permissions-input.tsx")).PermissionsInput }),
+    input: async () => ({ default: (await import("@/resources/permissions-input.tsx")).PermissionsInput }),
     isMerged: true,
   },
 ];
@@ -156,7 +156,7 @@ export const workspaces: Resource = {
     {
       title: ofWorkspaces.members,
       row: "GET /v1/admin/workspaces/{id}/users",
-      load: () => import("./sections/members.tsx"),
+      load: () => import("@/resources/sections/members.tsx"),
     },
   ],
 };

@@ -1,3 +1,4 @@
+import type { Resource } from "@/resources/types.ts";
 import { guardrails } from "./guardrails.ts";
 import { batches, exportJobs, files } from "./jobs.ts";
 import { keys } from "./keys.ts";
@@ -7,7 +8,6 @@ import { rateLimits, usageLimits } from "./policies.ts";
 import { promptParts } from "./prompt-parts.ts";
 import { integrations, providers } from "./providers.ts";
 import { secrets } from "./secrets.ts";
-import type { Resource } from "./types.ts";
 
 /** Every resource of the console in the order of the navigation. Adding one: its file, and a line here. */
 export const resources: readonly Resource[] = [

@@ -1,10 +1,11 @@
+import type { Attribute } from "@/components/attribute.ts";
 import { formatDollars, formatNumber } from "@/lib/format.ts";
 import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
 import { nameOf, wordOf } from "@/lib/words.ts";
+import { conditionsOf } from "@/resources/names.tsx";
+import { changedFact, choices, descriptionField, numbered, targetField } from "@/resources/options.ts";
+import type { Field, Resource } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
-import { conditionsOf } from "./names.tsx";
-import { changedFact, choices, descriptionField, numbered, targetField } from "./options.ts";
-import type { Attribute, Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
 const ofUsage = text.resources.usageLimits;
@@ -197,7 +198,7 @@ export const usageLimits: Resource = {
     {
       title: ofUsage.entities,
       row: "GET /v1/policies/usage-limits/{id}/entities",
-      load: () => import("./sections/entities.tsx"),
+      load: () => import("@/resources/sections/entities.tsx"),
     },
   ],
 };

@@ -1,11 +1,11 @@
 import { formatDollars, formatNumber } from "@/lib/format.ts";
 import { isRow, type Row, readText } from "@/lib/read.ts";
 import { wordOf } from "@/lib/words.ts";
+import { userAt, workspaceAt } from "@/resources/names.tsx";
+import { allScopes, choices, rateLimitsField } from "@/resources/options.ts";
+import { scopesOf } from "@/resources/scopes.tsx";
+import type { Field, Resource } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
-import { userAt, workspaceAt } from "./names.tsx";
-import { allScopes, choices, rateLimitsField } from "./options.ts";
-import { scopesOf } from "./scopes.tsx";
-import type { Field, Resource } from "./types.ts";
 
 const words = text.resources.keys;
 
@@ -60,7 +60,7 @@ const shared: readonly Field[] = [
     help: words.creditLimitHelp,
     placeholder: fields.noLimit,
     kind: "own",
-    input: async () => ({ default: (await import("./budget-input.tsx")).BudgetInput }),
+    input: async () => ({ default: (await import("@/resources/budget-input.tsx")).BudgetInput }),
     isMerged: true,
     read: (stored) => [stored].flat()[0],
     toMember: toBudget,

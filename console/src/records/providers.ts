@@ -1,7 +1,7 @@
 import { partnerNames, providerNames } from "@/api/providers.gen.ts";
-import { text } from "@/text/text.ts";
-import { healthOf, ofCredential, slowestOf } from "./health.tsx";
-import { integrationAt, showMappings } from "./names.tsx";
+import type { Attribute } from "@/components/attribute.ts";
+import { healthOf, ofCredential, slowestOf } from "@/resources/health.tsx";
+import { integrationAt, showMappings } from "@/resources/names.tsx";
 import {
   changedFact,
   descriptionField,
@@ -12,9 +12,10 @@ import {
   secretMappingsField,
   slugField,
   usageLimitsField,
-} from "./options.ts";
-import { settingsFieldOf, showFactors, showSettings } from "./settings/settings-field.ts";
-import type { Attribute, Field, Resource } from "./types.ts";
+} from "@/resources/options.ts";
+import { settingsFieldOf, showFactors, showSettings } from "@/resources/settings/settings-field.ts";
+import type { Field, Resource } from "@/resources/types.ts";
+import { text } from "@/text/text.ts";
 
 const fields = text.resources.fields;
 const ofIntegrations = text.resources.integrations;
@@ -46,7 +47,7 @@ const credentialFields: readonly Field[] = [
     label: ofIntegrations.pricing,
     help: ofIntegrations.pricingHelp,
     kind: "own",
-    input: async () => ({ default: (await import("./settings/price-input.tsx")).PriceInput }),
+    input: async () => ({ default: (await import("@/resources/settings/price-input.tsx")).PriceInput }),
   },
 ];
 
@@ -127,13 +128,13 @@ export const integrations: Resource = {
       title: ofIntegrations.models,
       row: "GET /v1/integrations/{slug}/models",
       when: isOwn,
-      load: () => import("./sections/models.tsx"),
+      load: () => import("@/resources/sections/models.tsx"),
     },
     {
       title: ofIntegrations.access,
       row: "GET /v1/integrations/{slug}/workspaces",
       when: isOwn,
-      load: () => import("./sections/integration-access.tsx"),
+      load: () => import("@/resources/sections/integration-access.tsx"),
     },
   ],
 };

@@ -1,8 +1,8 @@
+import { readDrafts } from "@/resources/checks/draft.ts";
+import { showActions, showChecks } from "@/resources/checks/shown.tsx";
+import { changedFact, isOwn, numbered, targetField } from "@/resources/options.ts";
+import type { Field, Resource } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
-import { readDrafts } from "./checks/draft.ts";
-import { showActions, showChecks } from "./checks/shown.tsx";
-import { changedFact, isOwn, numbered, targetField } from "./options.ts";
-import type { Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
 const words = text.resources.guardrails;
@@ -14,14 +14,14 @@ const writable: readonly Field[] = [
     label: words.checks,
     kind: "own",
     required: true,
-    input: async () => ({ default: (await import("./checks/checks-input.tsx")).ChecksInput }),
+    input: async () => ({ default: (await import("@/resources/checks/checks-input.tsx")).ChecksInput }),
     toMember: readDrafts,
   },
   {
     name: "actions",
     label: words.actions,
     kind: "own",
-    input: async () => ({ default: (await import("./checks/actions-input.tsx")).ActionsInput }),
+    input: async () => ({ default: (await import("@/resources/checks/actions-input.tsx")).ActionsInput }),
     toMember: readDrafts,
   },
 ];
@@ -61,6 +61,10 @@ export const guardrails: Resource = {
   update: { rows: ["PUT /v1/guardrails/{id}"], fields: writable, when: isOwn },
   remove: { row: "DELETE /v1/guardrails/{id}", when: isOwn },
   sections: [
-    { title: words.test, row: "POST /v1/guardrails/{id}/test", load: () => import("./sections/guardrail-test.tsx") },
+    {
+      title: words.test,
+      row: "POST /v1/guardrails/{id}/test",
+      load: () => import("@/resources/sections/guardrail-test.tsx"),
+    },
   ],
 };

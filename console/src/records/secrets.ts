@@ -1,11 +1,11 @@
 import { createElement, type ReactNode } from "react";
 import { isRow, type Row } from "@/lib/read.ts";
 import { nameOf } from "@/lib/words.ts";
+import { Labelled } from "@/resources/labelled.tsx";
+import { WithNames } from "@/resources/names.tsx";
+import { changedFact, choices, descriptionField, nameField, numbered, slugField } from "@/resources/options.ts";
+import type { Field, Resource } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
-import { Labelled } from "./labelled.tsx";
-import { WithNames } from "./names.tsx";
-import { changedFact, choices, descriptionField, nameField, numbered, slugField } from "./options.ts";
-import type { Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
 const words = text.resources.secrets;

@@ -3,7 +3,7 @@ import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, type ReactNode, useId, useMemo, useState } from "react";
 import { Icon } from "@/components/icons.tsx";
 import { pages } from "@/pages/pages.ts";
-import { resources } from "@/resources/all.ts";
+import { resources } from "@/records/all.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { navEntries } from "./entries.ts";

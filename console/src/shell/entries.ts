@@ -1,6 +1,7 @@
 import type { IconName } from "@/components/icons.tsx";
-import { type NavGroup, navGroups, pages } from "@/pages/pages.ts";
-import { resources } from "@/resources/all.ts";
+import { type NavGroup, navGroups } from "@/layout/nav-groups.ts";
+import { pages } from "@/pages/pages.ts";
+import { resources } from "@/records/all.ts";
 
 export interface NavEntry {
   readonly to: string;

@@ -14,13 +14,13 @@ import { Link, Outlet, useRouterState } from "@tanstack/react-router";
 import { type ReactNode, Suspense, useEffect, useRef, useState } from "react";
 import { Icon } from "@/components/icons.tsx";
 import { Waiting } from "@/components/states.tsx";
+import classes from "@/layout/layout.module.css";
 import { formatAgo } from "@/lib/format.ts";
 import { nameOf } from "@/lib/words.ts";
 import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
 import { navEntries } from "./entries.ts";
-import classes from "./layout.module.css";
 
 /** The frame around every page: header, navigation, content. */
 export function Shell(): ReactNode {

@@ -1,8 +1,7 @@
 import { formatDuration } from "@/lib/format.ts";
 import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
-import { text } from "@/text/text.ts";
-import { needsAccounts, showJoined, showServerSettings } from "./mcp-facts.tsx";
-import { integrationAt, showMappings } from "./names.tsx";
+import { needsAccounts, showJoined, showServerSettings } from "@/resources/mcp-facts.tsx";
+import { integrationAt, showMappings } from "@/resources/names.tsx";
 import {
   changedFact,
   choices,
@@ -13,9 +12,10 @@ import {
   secretMappingsField,
   slugField,
   toOptions,
-} from "./options.ts";
-import { settingsFieldOf, showSettings } from "./settings/settings-field.ts";
-import type { ActionResult, Field, Resource } from "./types.ts";
+} from "@/resources/options.ts";
+import { settingsFieldOf, showSettings } from "@/resources/settings/settings-field.ts";
+import type { ActionResult, Field, Resource } from "@/resources/types.ts";
+import { text } from "@/text/text.ts";
 
 const fields = text.resources.fields;
 const ofIntegrations = text.resources.mcpIntegrations;
@@ -133,7 +133,7 @@ export const mcpIntegrations: Resource = {
       title: ofIntegrations.capabilities,
       row: "GET /v1/mcp-integrations/{slug}/capabilities",
       when: isOwn,
-      load: async () => ({ default: (await import("./sections/capabilities.tsx")).IntegrationCapabilities }),
+      load: async () => ({ default: (await import("@/resources/sections/capabilities.tsx")).IntegrationCapabilities }),
     },
   ],
 };
@@ -321,18 +321,18 @@ export const mcpServers: Resource = {
     {
       title: ofIntegrations.capabilities,
       row: "GET /v1/mcp-servers/{slug}/capabilities",
-      load: async () => ({ default: (await import("./sections/capabilities.tsx")).ServerCapabilities }),
+      load: async () => ({ default: (await import("@/resources/sections/capabilities.tsx")).ServerCapabilities }),
     },
     {
       title: ofServers.access,
       row: "GET /v1/mcp-servers/{slug}/user-access",
-      load: () => import("./sections/user-access.tsx"),
+      load: () => import("@/resources/sections/user-access.tsx"),
     },
     {
       title: ofServers.connections,
       row: "GET /v1/mcp-servers/{slug}/connections",
       when: needsAccounts,
-      load: () => import("./sections/connections.tsx"),
+      load: () => import("@/resources/sections/connections.tsx"),
     },
   ],
 };

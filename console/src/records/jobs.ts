@@ -3,12 +3,12 @@ import { Value } from "@/components/value.tsx";
 import { formatNumber, formatTime } from "@/lib/format.ts";
 import { isRow, type Row, readPath } from "@/lib/read.ts";
 import { nameOf } from "@/lib/words.ts";
+import { withoutNulls } from "@/resources/data.ts";
+import { Labelled } from "@/resources/labelled.tsx";
+import { fileAt, WithNames } from "@/resources/names.tsx";
+import { choices, descriptionField, numbered } from "@/resources/options.ts";
+import type { Field, Resource } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
-import { withoutNulls } from "./data.ts";
-import { Labelled } from "./labelled.tsx";
-import { fileAt, WithNames } from "./names.tsx";
-import { choices, descriptionField, numbered } from "./options.ts";
-import type { Field, Resource } from "./types.ts";
 
 const fields = text.resources.fields;
 const ofExports = text.resources.exports;
@@ -172,7 +172,7 @@ export const exportJobs: Resource = {
       row: "GET /v1/logs/exports/{id}/download",
       isInHead: true,
       when: (record) => !isDraft(record),
-      load: async () => ({ default: (await import("./sections/downloads.tsx")).ExportDownload }),
+      load: async () => ({ default: (await import("@/resources/sections/downloads.tsx")).ExportDownload }),
     },
   ],
   isUnfinished: ({ status }) => status === "in_progress" || status === "queued",
@@ -252,7 +252,7 @@ export const files: Resource = {
       title: ofFiles.download,
       row: "GET /v1/files/{id}/content",
       isInHead: true,
-      load: async () => ({ default: (await import("./sections/downloads.tsx")).FileDownload }),
+      load: async () => ({ default: (await import("@/resources/sections/downloads.tsx")).FileDownload }),
     },
   ],
 };
@@ -341,7 +341,7 @@ export const batches: Resource = {
       title: ofBatches.output,
       row: "GET /v1/batches/{id}/output",
       isInHead: true,
-      load: async () => ({ default: (await import("./sections/downloads.tsx")).BatchDownload }),
+      load: async () => ({ default: (await import("@/resources/sections/downloads.tsx")).BatchDownload }),
     },
   ],
   isUnfinished: ({ status }) => !["completed", "failed", "cancelled", "expired"].includes(String(status)),

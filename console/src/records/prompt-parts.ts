@@ -1,6 +1,6 @@
+import { changedFact, choices, isOwn } from "@/resources/options.ts";
+import type { Condition, Field, OptionSource, Resource } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
-import { changedFact, choices, isOwn } from "./options.ts";
-import type { Condition, Field, OptionSource, Resource } from "./types.ts";
 
 const { partials: partialWords, collections: collectionWords, labels: labelWords } = text.resources;
 
@@ -76,7 +76,7 @@ const partials: Resource = {
     {
       title: partialWords.versions,
       row: "GET /v1/prompts/partials/{id}/versions",
-      load: () => import("@/pages/prompts/partial-versions.tsx"),
+      load: () => import("@/resources/sections/partial-versions.tsx"),
     },
   ],
 };
@@ -126,7 +126,7 @@ const collections: Resource = {
     {
       title: collectionWords.contents,
       row: "GET /v1/prompts",
-      load: () => import("./sections/collection-contents.tsx"),
+      load: () => import("@/resources/sections/collection-contents.tsx"),
     },
   ],
 };
