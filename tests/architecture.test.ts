@@ -329,7 +329,6 @@ for (const [path, text, wanted] of [
     ["src/admin/a.ts:1: names the provider bedrock", "src/admin/a.ts:1: names the provider vertex-ai"],
   ],
   ["src/providers/a.ts", 'const slug = "openai";', []],
-  ["src/pricing/tables/a.ts", 'const slug = "openai";', []],
   ["src/routing/a.ts", 'const a = { passthrough: "openai" };', ["src/routing/a.ts:1: names the provider openai"]],
   ["src/inference/a.ts", 'const a = openai ? "an openai" : x.openai; // "openai"', []],
 ] as const) {

@@ -1,6 +1,5 @@
 import { BoundedMap } from "../lib/bounded-map.ts";
-import { nameBeginnings } from "./tables/name-beginnings.ts";
-import { priceList } from "./tables/price-list.ts";
+import list from "./price-list.json" with { type: "json" };
 
 /** Kinds of priced tokens, and their names on the wire. */
 export const tokenKinds = {
@@ -46,24 +45,42 @@ export interface PriceTiers {
   source?: "integration" | "fallback";
 }
 
+/** Prices by kind of token, as the list writes them. */
+type ListedTokens = { readonly [kind in keyof typeof tokenKinds]?: number };
+
+/** Service tiers that the list has prices of. */
+const serviceTiers = ["flex", "priority"] as const;
+
+/** An entry of the list; `price-list.schema.json` describes it. */
+interface ListedModel extends ListedTokens {
+  readonly batch?: ListedTokens;
+  readonly flex?: ListedTokens;
+  readonly priority?: ListedTokens;
+  readonly units?: Readonly<Record<string, number>>;
+  readonly images?: Readonly<Record<string, Readonly<Record<string, number>>>>;
+}
+
+/** A provider of the list. */
+interface ListedProvider {
+  readonly prefix?: string;
+  readonly models: Readonly<Record<string, ListedModel>>;
+}
+
 /** Prices of one provider. */
 interface ProviderPrices {
-  /** Text of an entry without its name, by name. */
-  entries: ReadonlyMap<string, string>;
+  readonly models: ReadonlyMap<string, ListedModel>;
   /** Prompt length bounds, in tokens and ascending, of models whose price depends on them. */
-  tiers: ReadonlyMap<string, readonly number[]>;
+  readonly tiers: ReadonlyMap<string, readonly number[]>;
+  /** What names of models may begin with that the list leaves out. */
+  readonly prefix: RegExp | undefined;
 }
 
 const tierForm = /^(.+)-lte-(\d+)k$/;
 const tierEnd = /-(?:lte|gt)-\d+k$/;
 
-function readProvider(block: string): [string, ProviderPrices] {
-  const [slug = "", ...lines] = block.trimEnd().split("\n");
-  const entries = new Map(
-    lines.map((line) => [line.slice(0, line.indexOf(" ")), line.slice(line.indexOf(" ") + 1)] as const),
-  );
+function readProvider({ prefix, models }: ListedProvider): ProviderPrices {
   const tiers = new Map<string, number[]>();
-  for (const name of entries.keys()) {
+  for (const name of Object.keys(models)) {
     const [, model, thousands] = tierForm.exec(name) ?? [];
     if (model === undefined) continue;
     tiers.set(
@@ -71,43 +88,43 @@ function readProvider(block: string): [string, ProviderPrices] {
       [...(tiers.get(model) ?? []), Number(thousands)].sort((a, b) => a - b),
     );
   }
-  return [slug, { entries, tiers }];
-}
-
-function readList(list: string): ReadonlyMap<string, ProviderPrices> {
-  return new Map(list.split(/^# /m).slice(1).map(readProvider));
+  return {
+    models: new Map(Object.entries(models)),
+    tiers,
+    prefix: prefix === undefined ? undefined : new RegExp(prefix),
+  };
 }
 
 let loaded: ReadonlyMap<string, ProviderPrices> | undefined;
 
-/** The list, parsed on first use. */
+/** The list, read on first use. */
 function prices(): ReadonlyMap<string, ProviderPrices> {
-  loaded ??= readList(priceList);
+  loaded ??= new Map(
+    Object.entries<ListedProvider>(list.providers).map(([slug, provider]) => [slug, readProvider(provider)]),
+  );
   return loaded;
 }
 
-/** Service tiers that the list has prices of. */
-const serviceTiers: ReadonlySet<string> = new Set(["flex", "priority"]);
-
-function toPrice(name: string, text: string): ModelPrice {
+function toTokens(listed: ListedTokens = {}): ReadonlyMap<TokenKind, number> {
   const tokens = new Map<TokenKind, number>();
-  const batch = new Map<TokenKind, number>();
-  const tiers = new Map<string, Map<TokenKind, number>>();
-  const units = new Map<string, number>();
-  const images = new Map<string, Map<string, number>>();
-  for (const [, what = "", amount] of text.matchAll(/(\S+)=(\S+)/g)) {
-    const value = Number(amount);
-    const [group = "", first = "", second = ""] = what.split(".");
-    if (group === "unit") units.set(first, value);
-    else if (group === "image") images.set(first, new Map([...(images.get(first) ?? []), [second, value]]));
-    // the list has no other kinds: a test reads all of it
-    else if (group === "batch") batch.set(tokenKinds[first as keyof typeof tokenKinds], value);
-    else if (serviceTiers.has(group)) {
-      const tier = tiers.get(group) ?? new Map<TokenKind, number>();
-      tiers.set(group, tier.set(tokenKinds[first as keyof typeof tokenKinds], value)); // as above
-    } else tokens.set(tokenKinds[group as keyof typeof tokenKinds], value); // as above
+  for (const [kind, name] of Object.entries(tokenKinds)) {
+    const price = listed[kind as keyof typeof tokenKinds]; // its keys
+    if (price !== undefined) tokens.set(name, price);
   }
-  return { name, tokens, batch, units, images, ...(tiers.size > 0 && { tiers }) };
+  return tokens;
+}
+
+function toPrice(name: string, listed: ListedModel): ModelPrice {
+  const { batch, units = {}, images = {} } = listed;
+  const tiers = new Map(serviceTiers.filter((tier) => listed[tier]).map((tier) => [tier, toTokens(listed[tier])]));
+  return {
+    name,
+    tokens: toTokens(listed),
+    batch: toTokens(batch),
+    units: new Map(Object.entries(units)),
+    images: new Map(Object.entries(images).map(([quality, sizes]) => [quality, new Map(Object.entries(sizes))])),
+    ...(tiers.size > 0 && { tiers }),
+  };
 }
 
 /** A model that was tuned: `ft:BASE:organisation:suffix:id`, or `BASE.ft-id`. */
@@ -120,9 +137,8 @@ function tunedNamesOf(model: string): string[] {
 }
 
 /** Names under which a model may be listed: its name, then the name without such a prefix. */
-function namesOf(provider: string, model: string): string[] {
-  const beginning = nameBeginnings.get(provider);
-  const names = beginning ? [model, model.replace(beginning, "")] : [model];
+function namesOf({ prefix }: ProviderPrices, model: string): string[] {
+  const names = prefix ? [model, model.replace(prefix, "")] : [model];
   const tuned = tunedNamesOf(model);
   return tuned.length === 0 ? names : [...names, ...tuned];
 }
@@ -134,13 +150,14 @@ function namesOf(provider: string, model: string): string[] {
  */
 export function findPrice(provider: string, model: string, promptTokens = 0): ModelPrice | undefined {
   const known = prices().get(provider);
-  for (const name of known ? namesOf(provider, model) : []) {
-    const bounds = known?.tiers.get(name) ?? [];
+  if (!known) return undefined;
+  for (const name of namesOf(known, model)) {
+    const bounds = known.tiers.get(name) ?? [];
     const bound = bounds.find((thousands) => promptTokens <= thousands * 1_000);
     const tier = bound === undefined ? `-gt-${bounds.at(-1)}k` : `-lte-${bound}k`;
-    const entry = [`${name}${tier}`, name].find((candidate) => known?.entries.has(candidate));
-    const text = entry === undefined ? undefined : known?.entries.get(entry);
-    if (entry !== undefined && text !== undefined) return toPrice(entry, text);
+    const entry = [`${name}${tier}`, name].find((candidate) => known.models.has(candidate));
+    const listed = entry === undefined ? undefined : known.models.get(entry);
+    if (entry !== undefined && listed !== undefined) return toPrice(entry, listed);
   }
   return undefined;
 }
@@ -153,7 +170,8 @@ const cachedTiers = new BoundedMap<string, PriceTiers | null>(4_096);
 
 function readPriceTiers(provider: string, model: string): PriceTiers | null {
   const known = prices().get(provider);
-  const tiers = namesOf(provider, model).map((name) => known?.tiers.get(name) ?? []);
+  if (!known) return null;
+  const tiers = namesOf(known, model).map((name) => known.tiers.get(name) ?? []);
   const bounds = (tiers.find((some) => some.length > 0) ?? []).map((thousands) => thousands * 1_000);
   const found = [...bounds, Number.POSITIVE_INFINITY].map((bound) => findPrice(provider, model, bound));
   const whole = found.filter((price) => price !== undefined);
@@ -180,7 +198,7 @@ export function priceAt({ bounds, prices }: PriceTiers, promptTokens: number): M
 
 /** Names of a provider's priced models, in alphabetical order. */
 export function listModels(provider: string): string[] {
-  const names = [...(prices().get(provider)?.entries.keys() ?? [])];
+  const names = [...(prices().get(provider)?.models.keys() ?? [])];
   return [...new Set(names.map((name) => name.replace(tierEnd, "")))].sort();
 }
 

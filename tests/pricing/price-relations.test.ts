@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { priceList } from "../../src/pricing/tables/price-list.ts";
+import list from "../../src/pricing/price-list.json" with { type: "json" };
 import { pricePages } from "../support/price-pages.ts";
 
 interface Entry {
@@ -9,23 +9,18 @@ interface Entry {
   prices: ReadonlyMap<string, number>;
 }
 
-function readEntries(): Entry[] {
-  let provider = "";
-  return priceList
-    .trim()
-    .split("\n")
-    .flatMap((line) => {
-      const [model = "", ...parts] = line.split(" ");
-      if (model === "#") {
-        provider = parts.join(" ");
-        return [];
-      }
-      const prices = parts.map((part) => part.split("=")).map(([kind = "", value]) => [kind, Number(value)] as const);
-      return [{ name: `${provider} ${model}`, prices: new Map(prices) }];
-    });
+/** Numbers of an object and of those in it, by the names that lead to them. */
+function numbersOf(value: object, path = ""): [string, number][] {
+  return Object.entries(value).flatMap(([name, inner]) =>
+    typeof inner === "number" ? [[path + name, inner] as [string, number]] : numbersOf(inner, `${path}${name}.`),
+  );
 }
 
-const entries = readEntries();
+const entries = Object.entries(list.providers).flatMap(([provider, { models }]) =>
+  Object.entries(models).map(
+    ([model, prices]): Entry => ({ name: `${provider} ${model}`, prices: new Map(numbersOf(prices)) }),
+  ),
+);
 
 /** A price that must not be above another one of the same model, and the models whose vendor sets it so. */
 interface Relation {
@@ -118,10 +113,10 @@ const priceOf = new Map(entries.map(({ name, prices }) => [name, prices]));
 
 const perMillion = 1e6;
 /** Dollars for a million tokens that are cached for an hour. */
-const hourOf = (entry: Entry): number => of(entry, "unit.cache_write_1h") * perMillion;
+const hourOf = (entry: Entry): number => of(entry, "units.cache_write_1h") * perMillion;
 
 test("an hour in a cache costs at least what five minutes do, and these at least what input does", () => {
-  const cached = entries.filter(({ prices }) => prices.has("unit.cache_write_1h"));
+  const cached = entries.filter(({ prices }) => prices.has("units.cache_write_1h"));
   assert.ok(cached.length > 50);
   const broken = cached.filter((entry) => hourOf(entry) < of(entry, "write") || of(entry, "write") < of(entry, "in"));
   assert.deepEqual(broken, []);
@@ -225,7 +220,7 @@ for (const [name, wanted, page] of [
   ["openai gpt-4o-mini-tts", { in: 0.6, "audio-out": 12 }, openai],
   ["openai gpt-4o-transcribe", { in: 2.5, out: 10, "audio-in": 6 }, openai],
   ["openai gpt-4o-mini-transcribe", { in: 1.25, out: 5, "audio-in": 3 }, openai],
-  ["openai whisper-1", { in: undefined, "audio-in": undefined, "unit.request_audio_token": 0.006 }, openai],
+  ["openai whisper-1", { in: undefined, "audio-in": undefined, "units.request_audio_token": 0.006 }, openai],
   ["openai o1-mini-2024-09-12", { in: 1.1, out: 4.4, read: 0.55 }, openai],
   ["openai o3-deep-research", { in: 10, out: 40, read: 2.5 }, openai],
   ["openai o4-mini-deep-research-2025-06-26", { in: 2, out: 8, read: 0.5 }, openai],
@@ -235,18 +230,18 @@ for (const [name, wanted, page] of [
     openai,
   ],
   ["openai o4-mini", { "flex.out": 2.2, "priority.in": 2, "priority.read": 0.5, "priority.out": 8 }, openai],
-  ["openai gpt-4.1-mini", { "unit.web_search": 0.01, "unit.web_search_preview": 0.025 }, openai],
-  ["openai gpt-4o-mini-search-preview", { "unit.web_search": 0.025 }, openai],
+  ["openai gpt-4.1-mini", { "units.web_search": 0.01, "units.web_search_preview": 0.025 }, openai],
+  ["openai gpt-4o-mini-search-preview", { "units.web_search": 0.025 }, openai],
   ["openai gpt-4o", { "priority.in": 4.25, "priority.read": 2.125, "priority.out": 17 }, openai],
   ["openai gpt-4o-mini", { "priority.in": 0.25, "priority.read": 0.125, "priority.out": 1 }, openai],
   ["openai gpt-4.1", { "priority.in": 3.5, "priority.read": 0.875, "priority.out": 14 }, priority],
   ["openai gpt-5-mini", { "priority.in": 0.45, "priority.read": 0.045, "priority.out": 3.6 }, priority],
   ["openai gpt-5.4-gt-272k", { in: 5, out: 22.5, read: 0.5, "flex.in": 2.5, "priority.in": undefined }, longPrompts],
   ["openai gpt-5.4-pro-gt-272k", { in: 60, out: 270 }, longPrompts],
-  ["openai gpt-image-1", { in: 5, read: 1.25, "image-in": 10, "image-out": 40, "image.low.1024x1024": 0.011 }, images],
+  ["openai gpt-image-1", { in: 5, read: 1.25, "image-in": 10, "image-out": 40, "images.low.1024x1024": 0.011 }, images],
   [
     "openai gpt-image-1-mini",
-    { in: 2, read: 0.2, "image-in": 2.5, "image-out": 8, "image.low.1024x1024": 0.005 },
+    { in: 2, read: 0.2, "image-in": 2.5, "image-out": 8, "images.low.1024x1024": 0.005 },
     images,
   ],
   ["openai omni-moderation-latest", { in: 0 }, pricePages.moderation],
@@ -254,8 +249,8 @@ for (const [name, wanted, page] of [
   ["azure-openai gpt-4o-mini-tts", { in: 0.6, "audio-out": 12 }, pricePages.azure],
   ["azure-openai o4-mini-deep-research-2025-06-26", { in: 2, out: 8, read: 0.5 }, pricePages.azure],
   ["anthropic claude-sonnet-4-5-gt-200k", { in: 6, out: 22.5, read: 0.6, write: 7.5 }, anthropic],
-  ["anthropic claude-sonnet-4-6", { in: 3, out: 15, "unit.web_search": 0.01 }, anthropic],
-  ["vertex-ai claude-3-7-sonnet@20250219", { read: 0.3, write: 3.75, "unit.web_search": 0.01 }, vertex],
+  ["anthropic claude-sonnet-4-6", { in: 3, out: 15, "units.web_search": 0.01 }, anthropic],
+  ["vertex-ai claude-3-7-sonnet@20250219", { read: 0.3, write: 3.75, "units.web_search": 0.01 }, vertex],
   ["bedrock anthropic.claude-3-7-sonnet-20250219-v1:0", { read: 0.3, write: 3.75 }, bedrock],
   ["bedrock us.anthropic.claude-sonnet-4-6", { in: 3.3, out: 16.5, read: 0.33, write: 4.125 }, bedrock],
   ["bedrock amazon.nova-lite-v1:0", { in: 0.06, out: 0.24, read: 0.015, write: 0.06 }, bedrock],
@@ -273,7 +268,7 @@ for (const [name, wanted, page] of [
   ["vertex-ai semantic-ranker-default@latest", { in: 1_000 }, pricePages.ranking],
   ["x-ai grok-4.6-gt-200k", { in: 4, out: 12, read: 1 }, pricePages.xai],
   ["x-ai grok-4.20-0309-reasoning-lte-200k", { in: 1.25, out: 2.5, read: 0.2 }, pricePages.xai],
-  ["deepgram nova-3", { "audio-in": undefined, "unit.request_audio_token": 0.0043 }, pricePages.deepgram],
+  ["deepgram nova-3", { "audio-in": undefined, "units.request_audio_token": 0.0043 }, pricePages.deepgram],
   ["minimax MiniMax-M2.7-highspeed", { in: 0.6, out: 2.4, read: 0.06, write: 0.375 }, "https://platform.minimax.io"],
 ] as const) {
   test(`the prices of ${name} are those of ${page}`, () => {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { test } from "node:test";
+import { type Schema, Validator } from "@cfworker/json-schema";
 import { shiftDecimal } from "../../src/pricing/decimals.ts";
-import { findPrice, listModels, listPricedProviders, tokenKinds } from "../../src/pricing/prices.ts";
-import { priceList } from "../../src/pricing/tables/price-list.ts";
+import list from "../../src/pricing/price-list.json" with { type: "json" };
+import { findPrice, listModels, listPricedProviders } from "../../src/pricing/prices.ts";
 
 for (const [provider, model, kind, wanted] of [
   ["openai", "gpt-4o", "request_token", 2.5],
@@ -97,16 +99,37 @@ test("listModels() names each model once, without bounds of prompts", () => {
   assert.deepEqual(listModels("no-such-provider"), []);
 });
 
+const read = (name: string) => readFileSync(new URL(`../../src/pricing/${name}`, import.meta.url), "utf8");
+const schema: Schema = JSON.parse(read("price-list.schema.json"));
+const validator = new Validator(schema, "2020-12", false);
+
+test("the price list follows its schema", () => {
+  assert.deepEqual(validator.validate(list).errors, []);
+});
+
+for (const [what, model] of [
+  ["a kind of token that there is not", { inn: 1 }],
+  ["a negative price", { in: -1 }],
+  ["a price in quotes", { in: "1" }],
+  ["an entry without prices", {}],
+  ["a kind of token of batches that there is not", { in: 1, batch: { units: 1 } }],
+] as const) {
+  test(`the schema of the price list refuses ${what}`, () => {
+    const broken = {
+      ...list,
+      providers: { acme: { source: "https://acme.test", date: "2026-01-01", models: { model } } },
+    };
+    assert.equal(validator.validate(broken).valid, false);
+  });
+}
+
+test("no name of a model occurs twice", () => {
+  const names = read("price-list.json").match(/^ {8}"/gm) ?? [];
+  assert.equal(names.length, Object.values(list.providers).flatMap(({ models }) => Object.keys(models)).length);
+});
+
 test("every entry of the list is read whole", () => {
-  const kinds = Object.keys(tokenKinds).join("|");
-  const part = String.raw` (?:(?:(?:batch|flex|priority)\.)?(?:${kinds})|unit\.\w+|image\.\w+\.\w+)=\d+(?:\.\d+)?`;
-  const form = new RegExp(`^(?:# [a-z0-9-]+|[^\\s=]+(?:${part})+)$`);
-  const lines = priceList.trim().split("\n");
-  assert.deepEqual(
-    lines.filter((line) => !form.test(line)),
-    [],
-  );
-  assert.equal(listPricedProviders().length, lines.filter((line) => line.startsWith("#")).length);
+  assert.deepEqual(listPricedProviders(), Object.keys(list.providers));
   for (const provider of listPricedProviders()) {
     for (const model of listModels(provider)) assert.ok(findPrice(provider, model), `${provider} ${model}`);
   }

@@ -14,7 +14,6 @@ interface OtherMeaning {
 }
 
 const otherMeanings: readonly OtherMeaning[] = [
-  { paths: ["src/pricing/tables/"], reason: "the price list is data by provider" },
   { paths: ["src/admin/scim/", "src/schemas/scim.ts"], word: "meta", reason: "an attribute of every SCIM resource" },
   {
     paths: ["src/routing/", "src/schemas/routing.ts", "src/openapi/routing-config.ts"],
