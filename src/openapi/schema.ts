@@ -23,6 +23,11 @@ export async function loadConverter(): Promise<JsonSchemaOf> {
         if (valibotSchema === ConfigObject) return { $ref: routingConfigReference };
         // stated explicitly: type generators take its absence for "no other fields"
         if (valibotSchema.type === "loose_object") return { ...jsonSchema, additionalProperties: true };
+        // fields that change nothing are accepted, too
+        if (Reflect.get(valibotSchema, "hasShown") === true) {
+          const { additionalProperties: _, ...open } = jsonSchema;
+          return open;
+        }
         // the object check is the only one that stands for a type
         const isObject = Reflect.get(valibotSchema, "check") === JsonObject.check;
         return isObject ? { type: "object", additionalProperties: true } : undefined;

@@ -15,7 +15,7 @@ import {
   Time,
   wholeFrom,
 } from "./control.ts";
-import { IsoTime, listOf, ShownFlag } from "./objects.ts";
+import { changesOf, closedObject, IsoTime, listOf, ShownFlag } from "./objects.ts";
 
 /** Kinds of keys: whose they are, and whether a user holds them. */
 export const keyKinds = ["organisation-service", "workspace-service", "workspace-user"] as const;
@@ -49,7 +49,7 @@ const refusedMembers = {
 const Scopes = v.pipe(v.array(Text(255)), v.maxLength(500, "must have at most 500 entries"));
 
 /** Defaults of a key for requests. `config_slug` is another name of `config_id`. */
-const KeyDefaults = v.object({
+const KeyDefaults = closedObject({
   metadata: v.nullish(
     v.pipe(
       MetadataDefaults,
@@ -84,22 +84,21 @@ const settings = {
 };
 
 /** Body of `POST /api-keys/{type}/{subtype}`. */
-export const CreateApiKey = v.object({ ...refusedMembers, ...identity, ...settings, name: Name, scopes: Scopes });
+export const CreateApiKey = closedObject({ ...refusedMembers, ...identity, ...settings, name: Name, scopes: Scopes });
 export type CreateApiKey = v.InferOutput<typeof CreateApiKey>;
 
 /** Body of `PUT /api-keys/{id}`. */
-export const UpdateApiKey = v.pipe(
-  v.object({
+export const UpdateApiKey = changesOf(
+  {
     ...refusedMembers,
     ...identity,
     ...settings,
     name: v.optional(Name),
     scopes: v.optional(Scopes),
     reset_usage: v.nullish(Flag),
-  }),
-  // fields of the response, so that a record that was read can be sent back
-  v.metadata({
-    shownOnly: [
+  },
+  {
+    shown: [
       "id",
       "key",
       "status",
@@ -114,12 +113,12 @@ export const UpdateApiKey = v.pipe(
       "last_updated_at",
       "object",
     ],
-  }),
+  },
 );
 export type UpdateApiKey = v.InferOutput<typeof UpdateApiKey>;
 
 /** Body of `POST /api-keys/{id}/rotate`. */
-export const RotateApiKey = v.object({
+export const RotateApiKey = closedObject({
   key_transition_period_ms: v.nullish(wholeFrom(minTransitionMs, maxTransitionMs)),
   workspace_id: v.nullish(Reference),
 });

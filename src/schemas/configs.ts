@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { Flag, Name, Reference } from "./control.ts";
-import { IsoTime, listOf, ShownFlag } from "./objects.ts";
+import { changesOf, closedObject, IsoTime, listOf, ShownFlag } from "./objects.ts";
 import { ConfigObject } from "./routing.ts";
 
 /** A config object, or its JSON text. */
@@ -10,7 +10,7 @@ const ConfigContent = v.union(
 );
 
 /** Body of `POST /configs`. */
-export const CreateConfig = v.object({
+export const CreateConfig = closedObject({
   name: Name,
   config: ConfigContent,
   isDefault: v.optional(Flag),
@@ -21,7 +21,7 @@ export const CreateConfig = v.object({
 export type CreateConfig = v.InferOutput<typeof CreateConfig>;
 
 /** Body of `PUT /configs/{slug}`. */
-export const UpdateConfig = v.object({
+export const UpdateConfig = changesOf({
   name: v.optional(Name),
   config: v.optional(ConfigContent),
   isDefault: v.optional(Flag),

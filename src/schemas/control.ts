@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { startsWithDay } from "../lib/periods.ts";
-import { IsoTime } from "./objects.ts";
+import { closedObject, IsoTime } from "./objects.ts";
 
 /** Text of a record: 1 to `maximum` characters, without NUL. */
 export const Text = (maximum: number, minimum = 1) =>
@@ -64,22 +64,13 @@ export const wholeFrom = (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
     v.maxValue(maximum, `must be at most ${maximum}`),
   );
 
-/** The schema restricted to objects: a list would pass as an object without the optional fields. */
-function withoutLists<Schema extends v.GenericSchema>(schema: Schema): Schema {
-  return {
-    ...schema,
-    "~run": (dataset, config) =>
-      schema["~run"](Array.isArray(dataset.value) ? { ...dataset, value: "a list" } : dataset, config),
-  };
-}
-
 const AmountAboveZero = v.pipe(v.number("must be a number"), v.finite(), v.gtValue(0, "must be above 0"));
 
 /** What budgets of records count, and their periods by the calendar. */
 const budgetTypes = ["cost", "tokens"] as const;
 const budgetPeriods = ["monthly", "weekly"] as const;
 
-const budgetMembers = v.object(
+const budgetMembers = closedObject(
   {
     type: v.optional(v.picklist(budgetTypes, "must be cost or tokens"), "cost"),
     credit_limit: v.nullish(AmountAboveZero),
@@ -88,12 +79,12 @@ const budgetMembers = v.object(
     periodic_reset_days: v.nullish(wholeFrom(1, 365)),
     next_usage_reset_at: v.nullish(Time),
   },
-  "must be an object",
+  { shown: ["id", "status", "current_usage", "is_threshold_alerts_sent", "is_exhausted_alerts_sent"] },
 );
 
 /** A budget. Cost is in US dollars, tokens are counted. */
 export const UsageLimits = v.pipe(
-  withoutLists(budgetMembers),
+  budgetMembers,
   v.forward(
     v.check(
       ({ credit_limit, alert_threshold }) =>
@@ -109,8 +100,6 @@ export const UsageLimits = v.pipe(
     ),
     ["periodic_reset_days"],
   ),
-  // fields of the response, so that a record that was read can be sent back
-  v.metadata({ shownOnly: ["id", "status", "current_usage", "is_threshold_alerts_sent", "is_exhausted_alerts_sent"] }),
 );
 export type UsageLimits = v.InferOutput<typeof UsageLimits>;
 
@@ -141,7 +130,7 @@ export const ShownBudget = v.object({
 export type ShownBudget = v.InferOutput<typeof ShownBudget>;
 
 /** One rate limit; 0 blocks everything. */
-export const RateLimit = v.object({
+export const RateLimit = closedObject({
   type: v.picklist(["requests", "tokens"], "must be requests or tokens"),
   unit: v.picklist(["rpm", "rph", "rpd", "rps", "rpw"], "must be rpm, rph, rpd, rps or rpw"),
   value: wholeFrom(0),
@@ -189,7 +178,7 @@ export const NoAutomaticRotation = v.nullish(
 /** Source of a record's secret: a reference to an external store. */
 export const SecretMappings = v.pipe(
   v.array(
-    v.object({
+    closedObject({
       target_field: v.pipe(
         Text(255),
         v.regex(

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { Flag, Name, Reference, Text } from "./control.ts";
-import { IsoTime, JsonObject, listOf, ShownFlag } from "./objects.ts";
+import { changesOf, closedObject, IsoTime, JsonObject, listOf, ShownFlag } from "./objects.ts";
 
 const maxEntries = 1_000;
 const tooMany = `must have at most ${maxEntries} entries`;
@@ -67,16 +67,16 @@ const members = {
 };
 
 /** Body of `POST /deployments`. */
-export const CreateDeployment = v.object({
+export const CreateDeployment = closedObject({
   ...members,
   name: Name,
   slug: v.optional(v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,50}$/, "must be 1 to 50 letters, digits, _ or -"))),
-  auth_settings: v.nullish(v.object(authMembers)),
+  auth_settings: v.nullish(closedObject(authMembers)),
 });
 export type CreateDeployment = v.InferOutput<typeof CreateDeployment>;
 
 /** `auth_settings` of an update: lists are merged with the stored ones, unless `override` is set. */
-const ChangedAuth = v.object({
+const ChangedAuth = changesOf({
   ...authMembers,
   remove_workspaces_allowed: v.nullish(Workspaces),
   remove_subs_allowed: v.nullish(Subjects),
@@ -84,7 +84,7 @@ const ChangedAuth = v.object({
 export type ChangedAuth = v.InferOutput<typeof ChangedAuth>;
 
 /** Body of `PUT /deployments/{id}`. */
-export const UpdateDeployment = v.object({
+export const UpdateDeployment = changesOf({
   ...members,
   name: v.optional(Name),
   status: v.optional(v.picklist(deploymentStatuses, "must be active or archived")),

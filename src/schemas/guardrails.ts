@@ -2,11 +2,11 @@ import * as v from "valibot";
 import { isObject } from "../lib/json.ts";
 import { Flag, Name, Reference, Text } from "./control.ts";
 import { HookResult } from "./hooks.ts";
-import { IsoTime, JsonObject, listOf, plainListOf } from "./objects.ts";
+import { changesOf, closedObject, IsoTime, JsonObject, listOf, plainListOf } from "./objects.ts";
 import { VerdictOutcome } from "./verdict-outcome.ts";
 
 /** One check; the check itself validates its parameters. */
-const SavedCheck = v.object({
+const SavedCheck = closedObject({
   /** Such as `default.contains`. */
   id: Text(255),
   parameters: v.optional(JsonObject, {}),
@@ -39,7 +39,7 @@ const Outcomes = v.optional(v.nullable(VerdictOutcome));
 
 /** What a guardrail does with its verdict, in either spelling; one spelling is stored. */
 const Actions = v.pipe(
-  v.object({
+  closedObject({
     deny: v.optional(Flag, false),
     async: v.optional(Flag, false),
     sequential: v.optional(Flag),
@@ -78,7 +78,7 @@ export type GuardrailTarget = (typeof guardrailTargets)[number];
 const Target = v.picklist(guardrailTargets, "must be llm or mcp_tools");
 
 /** Body of `POST /guardrails`. */
-export const CreateGuardrail = v.object({
+export const CreateGuardrail = closedObject({
   name: Name,
   target: v.optional(Target, "llm"),
   checks: Checks,
@@ -89,7 +89,7 @@ export const CreateGuardrail = v.object({
 export type CreateGuardrail = v.InferOutput<typeof CreateGuardrail>;
 
 /** Body of `PUT /guardrails/{id}`. */
-export const UpdateGuardrail = v.object({
+export const UpdateGuardrail = changesOf({
   name: v.optional(Name),
   target: v.optional(Target),
   checks: v.optional(Checks),
@@ -101,7 +101,7 @@ export type UpdateGuardrail = v.InferOutput<typeof UpdateGuardrail>;
 
 /** Body of `POST /guardrails/{id}/test`. */
 export const TestGuardrail = v.pipe(
-  v.object({
+  closedObject({
     /** In place of a request and a response. */
     text: v.optional(v.string()),
     request: v.optional(JsonObject),

@@ -17,7 +17,7 @@ import {
   UsageLimitList,
 } from "./control.ts";
 import { ModelFacts } from "./model-facts.ts";
-import { IsoTime, JsonObject, listOf } from "./objects.ts";
+import { changesOf, closedObject, IsoTime, JsonObject, listOf } from "./objects.ts";
 
 /** A provider's key. An empty string counts as absent: some clients send it for providers without a key. */
 const ProviderKey = v.nullish(
@@ -77,7 +77,7 @@ const PricingAdjustments = v.nullish(
 );
 
 /** Body of `POST /integrations`. */
-export const CreateIntegration = v.object({
+export const CreateIntegration = closedObject({
   name: Name,
   ai_provider_id: ProviderId,
   slug: v.optional(Slug),
@@ -94,7 +94,7 @@ export const CreateIntegration = v.object({
 export type CreateIntegration = v.InferOutput<typeof CreateIntegration>;
 
 /** Body of `PUT /integrations/{slug}`. */
-export const UpdateIntegration = v.object({
+export const UpdateIntegration = changesOf({
   name: v.optional(Name),
   key: ProviderKey,
   description: Description,
@@ -117,7 +117,7 @@ const TextFlag = v.union(
   "must be true or false",
 );
 
-const Price = v.object({
+const Price = changesOf({
   price: v.pipe(
     v.number("must be a number"),
     v.finite("must be finite"),
@@ -147,17 +147,17 @@ const ShownPrices: v.GenericSchema<PriceTree> = v.record(
 
 /** Custom prices of a model. */
 const PricingConfig = v.nullish(
-  v.object({ type: v.optional(v.literal("static", "must be static"), "static"), pay_as_you_go: Prices }),
+  changesOf({ type: v.optional(v.literal("static", "must be static"), "static"), pay_as_you_go: Prices }),
 );
 
 /** Slug of a model, in its provider's spelling. */
 const ModelSlug = Text(255);
 
 /** Body of `PUT /integrations/{slug}/models`. */
-export const UpdateModels = v.object({
+export const UpdateModels = changesOf({
   models: v.pipe(
     v.array(
-      v.object({
+      changesOf({
         slug: ModelSlug,
         enabled: TextFlag,
         is_custom: v.nullish(TextFlag),
@@ -182,7 +182,7 @@ export const UpdateModels = v.object({
 export type UpdateModels = v.InferOutput<typeof UpdateModels>;
 
 /** Body of `DELETE /integrations/{slug}/models`. */
-export const RemoveModels = v.object({
+export const RemoveModels = changesOf({
   models: v.optional(
     v.pipe(v.array(ModelSlug, "must be a list"), v.maxLength(1_000, "must have at most 1000 entries")),
   ),
@@ -200,17 +200,17 @@ const defaultProvider = {
 };
 
 /** Body of `PUT /integrations/{slug}/workspaces`. */
-export const UpdateWorkspaceAccess = v.object({
+export const UpdateWorkspaceAccess = changesOf({
   workspaces: v.optional(
     v.pipe(
       v.array(
-        v.object({ id: Reference, ...workspaceAccess, ...defaultProvider, reset_usage: v.nullish(Flag) }),
+        changesOf({ id: Reference, ...workspaceAccess, ...defaultProvider, reset_usage: v.nullish(Flag) }),
         "must be a list",
       ),
       v.maxLength(1_000, "must have at most 1000 entries"),
     ),
   ),
-  global_workspace_access: v.nullish(v.object(workspaceAccess)),
+  global_workspace_access: v.nullish(changesOf(workspaceAccess)),
   override_existing_workspace_access: v.nullish(Flag),
   override_existing_workspaces_access: v.nullish(Flag),
   ...defaultProvider,
@@ -239,7 +239,7 @@ const providerMembers = {
 };
 
 /** Body of `POST /providers`. */
-export const CreateProvider = v.object({
+export const CreateProvider = closedObject({
   name: Name,
   integration_id: Reference,
   slug: v.nullish(Slug),
@@ -249,7 +249,7 @@ export const CreateProvider = v.object({
 export type CreateProvider = v.InferOutput<typeof CreateProvider>;
 
 /** Body of `PUT /providers/{slug}`. */
-export const UpdateProvider = v.object({ name: v.optional(Name), reset_usage: v.nullish(Flag), ...providerMembers });
+export const UpdateProvider = changesOf({ name: v.optional(Name), reset_usage: v.nullish(Flag), ...providerMembers });
 export type UpdateProvider = v.InferOutput<typeof UpdateProvider>;
 
 /** Settings of a provider under the names of virtual keys. Their limits are those of `configurations`. */
@@ -261,7 +261,7 @@ const virtualKeySettings = {
   deploymentConfig: v.nullish(
     v.pipe(
       v.array(
-        v.object({
+        closedObject({
           apiVersion: Text(30),
           deploymentName: Text(255),
           alias: v.nullish(Text(255)),
@@ -279,7 +279,7 @@ const virtualKeySettings = {
 };
 
 /** Body of `POST /virtual-keys`. */
-export const CreateVirtualKey = v.object({
+export const CreateVirtualKey = closedObject({
   name: Name,
   provider: ProviderId,
   key: ProviderKey,
@@ -292,7 +292,7 @@ export const CreateVirtualKey = v.object({
 export type CreateVirtualKey = v.InferOutput<typeof CreateVirtualKey>;
 
 /** Body of `PUT /virtual-keys/{slug}`. */
-export const UpdateVirtualKey = v.object({
+export const UpdateVirtualKey = changesOf({
   name: v.optional(Name),
   key: ProviderKey,
   secret_mappings: v.nullish(SecretMappings),

@@ -1,13 +1,13 @@
 import * as v from "valibot";
 import { Email, MetadataDefaults, Name, Reference, Text, Time } from "./control.ts";
-import { IsoTime, listOf } from "./objects.ts";
+import { closedObject, IsoTime, listOf } from "./objects.ts";
 import { OrganisationRole, WorkspaceRole } from "./users.ts";
 
 /** States of an invite, beside `expired`: a pending one whose time is over. */
 export const inviteStatuses = ["pending", "accepted", "cancelled"] as const;
 
 /** Settings of an invited user's first key. */
-const KeyDetails = v.object({
+const KeyDetails = closedObject({
   scopes: v.pipe(
     v.array(Text(255)),
     v.minLength(1, "must have at least 1 entry"),
@@ -19,11 +19,11 @@ const KeyDetails = v.object({
 });
 
 /** A workspace that an invited user joins, and their role there. */
-const InvitedPlace = v.object({ id: Reference, role: WorkspaceRole });
+const InvitedPlace = closedObject({ id: Reference, role: WorkspaceRole });
 export type InvitedPlace = v.InferOutput<typeof InvitedPlace>;
 
 /** Body of `POST /admin/users/invites`. */
-export const CreateInvite = v.object({
+export const CreateInvite = closedObject({
   email: Email,
   role: OrganisationRole,
   workspaces: v.pipe(v.array(InvitedPlace), v.maxLength(100, "must have at most 100 entries")),
@@ -34,11 +34,14 @@ export const CreateInvite = v.object({
 export type CreateInvite = v.InferOutput<typeof CreateInvite>;
 
 /** Body of `POST /admin/users/invites/{inviteId}/accept`. */
-export const AcceptInvite = v.object({
-  token: Text(512),
-  first_name: v.nullish(Name),
-  last_name: v.nullish(Name),
-});
+export const AcceptInvite = closedObject(
+  {
+    token: Text(512),
+    first_name: v.nullish(Name),
+    last_name: v.nullish(Name),
+  },
+  { shown: ["organisation_id"] },
+);
 export type AcceptInvite = v.InferOutput<typeof AcceptInvite>;
 
 /** An invite; its link is shown only when it is created or sent again. */

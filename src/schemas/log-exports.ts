@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { Description, Reference, Text, wholeFrom } from "./control.ts";
+import { changesOf, closedObject } from "./objects.ts";
 
 /** Most rows of an export. */
 export const maxExportedRows = 50_000;
@@ -24,7 +25,7 @@ const Values = v.nullish(
 const Moment = v.nullish(Text(64));
 
 /** Which rows are exported. All that are given must hold. */
-const ExportFilters = v.object({
+const ExportFilters = closedObject({
   time_of_generation_min: Moment,
   time_of_generation_max: Moment,
   total_units_min: Numeric,
@@ -61,7 +62,7 @@ const RequestedData = v.pipe(
 );
 
 /** Body of `POST /logs/exports`. */
-export const CreateLogExport = v.object({
+export const CreateLogExport = closedObject({
   filters: ExportFilters,
   requested_data: RequestedData,
   workspace_id: v.nullish(Reference),
@@ -70,7 +71,7 @@ export const CreateLogExport = v.object({
 export type CreateLogExport = v.InferOutput<typeof CreateLogExport>;
 
 /** Body of `PUT /logs/exports/{id}`; absent fields stay unchanged. */
-export const UpdateLogExport = v.object({
+export const UpdateLogExport = changesOf({
   filters: ExportFilters,
   requested_data: v.optional(RequestedData),
   workspace_id: v.nullish(Reference),

@@ -11,7 +11,7 @@ import {
   Text,
   wholeFrom,
 } from "./control.ts";
-import { IsoTime, JsonObject, pageOf } from "./objects.ts";
+import { changesOf, closedObject, IsoTime, JsonObject, pageOf } from "./objects.ts";
 
 /** How an MCP integration reaches its server; `openapi` makes one of an OpenAPI document. */
 export const mcpTransports = ["http", "sse", "openapi"] as const;
@@ -75,7 +75,7 @@ const OpenapiDocument = v.pipe(
 );
 
 /** Body of `POST /mcp-integrations`. */
-export const CreateMcpIntegration = v.object({
+export const CreateMcpIntegration = closedObject({
   openapi: v.nullish(OpenapiDocument),
   name: Name,
   url: Url,
@@ -98,7 +98,7 @@ function changesSomething(body: object): boolean {
 
 /** Body of `PUT /mcp-integrations/{slug}`. */
 export const UpdateMcpIntegration = v.pipe(
-  v.object({
+  changesOf({
     openapi: v.optional(OpenapiDocument),
     name: v.optional(Name),
     url: v.optional(Url),
@@ -140,7 +140,7 @@ export const McpServerSettings = v.object({
 export type McpServerSettings = v.InferOutput<typeof McpServerSettings>;
 
 /** New values of settings; absent ones stay. */
-const ChangedSettings = v.nullish(v.partial(McpServerSettings));
+const settingsMembers = v.partial(McpServerSettings).entries;
 
 /** A slug of an MCP server: unique in the organisation. */
 const ServerSlug = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{3,50}$/, "must be 3 to 50 letters, digits, _ or -"));
@@ -154,9 +154,12 @@ const Names = v.nullish(
 );
 
 /** What a server that joins others is made of. */
-const Aggregate = v.object({
+const Aggregate = closedObject({
   members: v.pipe(
-    v.array(v.object({ mcp_server_id: Reference, prefix: Prefix, include: Names, exclude: Names }), "must be a list"),
+    v.array(
+      closedObject({ mcp_server_id: Reference, prefix: Prefix, include: Names, exclude: Names }),
+      "must be a list",
+    ),
     v.minLength(1, "must have at least 1 entry"),
     v.maxLength(16, "must have at most 16 entries"),
     v.check((list) => new Set(list.map(({ prefix }) => prefix)).size === list.length, "must have each prefix once"),
@@ -172,7 +175,7 @@ export const StoredAggregate = v.object({
 });
 
 /** Body of `POST /mcp-servers`. */
-export const CreateMcpServer = v.object({
+export const CreateMcpServer = closedObject({
   name: Name,
   mcp_integration_id: v.nullish(Reference),
   aggregate: v.nullish(Aggregate),
@@ -180,30 +183,30 @@ export const CreateMcpServer = v.object({
   slug: v.nullish(ServerSlug),
   workspace_id: v.nullish(Reference),
   organisation_id: v.nullish(v.string()),
-  settings: ChangedSettings,
+  settings: v.nullish(closedObject(settingsMembers)),
 });
 export type CreateMcpServer = v.InferOutput<typeof CreateMcpServer>;
 
 /** Body of `PUT /mcp-servers/{slug}`. */
 export const UpdateMcpServer = v.pipe(
-  v.object({
+  changesOf({
     name: v.optional(Name),
     description: ServerDescription,
     aggregate: v.optional(Aggregate),
     workspace_id: v.nullish(Reference),
-    settings: ChangedSettings,
+    settings: v.nullish(changesOf(settingsMembers)),
   }),
   v.check((body) => changesSomething(body), "must change at least one field"),
 );
 export type UpdateMcpServer = v.InferOutput<typeof UpdateMcpServer>;
 
 /** Body of `PUT /mcp-integrations/{slug}/workspaces`. */
-export const UpdateMcpWorkspaces = v.object({
+export const UpdateMcpWorkspaces = changesOf({
   workspaces: v.pipe(
-    v.array(v.object({ id: Reference, enabled: Flag }), "must be a list"),
+    v.array(changesOf({ id: Reference, enabled: Flag }), "must be a list"),
     v.maxLength(1_000, "must have at most 1000 entries"),
   ),
-  global_workspace_access: v.nullish(v.object({ enabled: Flag })),
+  global_workspace_access: v.nullish(changesOf({ enabled: Flag })),
   override_existing_workspace_access: v.nullish(Flag),
 });
 export type UpdateMcpWorkspaces = v.InferOutput<typeof UpdateMcpWorkspaces>;
@@ -226,9 +229,9 @@ function namesEachOnce(list: readonly { name: string; type: string }[]): boolean
 }
 
 /** Body of `PUT …/capabilities`. */
-export const UpdateCapabilities = v.object({
+export const UpdateCapabilities = changesOf({
   capabilities: v.pipe(
-    v.array(v.object({ ...capability, enabled: Flag }), "must be a list"),
+    v.array(changesOf({ ...capability, enabled: Flag }), "must be a list"),
     v.minLength(1, "must have at least 1 entry"),
     v.maxLength(1_000, "must have at most 1000 entries"),
     v.check((list) => namesEachOnce(list), "must name each capability once"),
@@ -241,10 +244,10 @@ const maybeText = v.nullish(Text(2_048, 0));
 const Icons = v.nullish(v.pipe(v.array(JsonObject, "must be a list"), v.maxLength(20, "must have at most 20 entries")));
 
 /** Body of `POST /mcp-servers/{slug}/capabilities/sync`: what a server offers, as someone else read it. */
-export const SyncCapabilities = v.object({
+export const SyncCapabilities = closedObject({
   capabilities: v.pipe(
     v.array(
-      v.object({
+      closedObject({
         ...capability,
         title: maybeText,
         description: v.nullish(Text(65_536, 0)),
@@ -272,7 +275,7 @@ export type SyncCapabilities = v.InferOutput<typeof SyncCapabilities>;
 
 /** Body of `POST /mcp-servers/{slug}/metadata/sync`: what a server says of itself; absent fields stay. */
 export const SyncMetadata = v.pipe(
-  v.object({
+  closedObject({
     server_name: maybeText,
     server_version: v.nullish(Text(255, 0)),
     title: maybeText,
@@ -289,10 +292,10 @@ export const SyncMetadata = v.pipe(
 export type SyncMetadata = v.InferOutput<typeof SyncMetadata>;
 
 /** Body of `POST /mcp-integrations/{slug}/capabilities/approve`: all of them, or some. */
-export const ApproveCapabilities = v.object({
+export const ApproveCapabilities = closedObject({
   capabilities: v.optional(
     v.pipe(
-      v.array(v.object(capability), "must be a list"),
+      v.array(closedObject(capability), "must be a list"),
       v.minLength(1, "must have at least 1 entry"),
       v.maxLength(1_000, "must have at most 1000 entries"),
     ),
@@ -303,11 +306,11 @@ export type ApproveCapabilities = v.InferOutput<typeof ApproveCapabilities>;
 
 /** Body of `PUT /mcp-servers/{slug}/user-access`. */
 export const UpdateUserAccess = v.pipe(
-  v.object({
+  changesOf({
     user_access: v.optional(
       v.pipe(
         // null removes the entry: the default decides again
-        v.array(v.object({ user_id: Reference, enabled: v.nullable(Flag) }), "must be a list"),
+        v.array(changesOf({ user_id: Reference, enabled: v.nullable(Flag) }), "must be a list"),
         v.maxLength(1_000, "must have at most 1000 entries"),
         v.check((list) => new Set(list.map(({ user_id }) => user_id)).size === list.length, "must name each user once"),
       ),
@@ -333,10 +336,10 @@ const mapping = {
   ),
 };
 export type GuardrailMapping = v.InferOutput<typeof GuardrailMapping>;
-const GuardrailMapping = v.object(mapping);
+const GuardrailMapping = changesOf(mapping);
 
 /** Body of `PUT /guardrails/{id}/mcp-servers`: mappings by the id or slug of a server. */
-export const UpdateGuardrailMappings = v.object({
+export const UpdateGuardrailMappings = changesOf({
   mcp_servers: v.pipe(
     v.record(Reference, GuardrailMapping, "must be an object"),
     v.check((servers) => Object.keys(servers).length <= 1_000, "must have at most 1000 entries"),
@@ -346,7 +349,7 @@ export const UpdateGuardrailMappings = v.object({
 export type UpdateGuardrailMappings = v.InferOutput<typeof UpdateGuardrailMappings>;
 
 /** Body of `PUT /guardrails/{id}/mcp-servers/{serverId}`. */
-export const UpdateGuardrailMapping = v.object({ ...mapping, workspace_id: v.nullish(Reference) });
+export const UpdateGuardrailMapping = changesOf({ ...mapping, workspace_id: v.nullish(Reference) });
 export type UpdateGuardrailMapping = v.InferOutput<typeof UpdateGuardrailMapping>;
 
 const nullableText = v.nullable(v.string());

@@ -1,17 +1,17 @@
 import * as v from "valibot";
 import { Email, Reference } from "./control.ts";
-import { IsoTime, listOf } from "./objects.ts";
+import { changesOf, closedObject, IsoTime, listOf } from "./objects.ts";
 import { organisationRoles, userStatuses, WorkspaceRole } from "./users.ts";
 
 /** A user, by id or by e-mail address, and a role. */
 const Member = v.pipe(
-  v.object({ id: v.optional(Reference), email: v.optional(Email), role: WorkspaceRole }),
+  closedObject({ id: v.optional(Reference), email: v.optional(Email), role: WorkspaceRole }),
   v.check(({ id, email }) => (id === undefined) !== (email === undefined), "must have either id or email"),
 );
 export type Member = v.InferOutput<typeof Member>;
 
 /** Body of `POST /admin/workspaces/{id}/users`. */
-export const AddMembers = v.object({
+export const AddMembers = closedObject({
   users: v.pipe(
     v.array(Member),
     v.minLength(1, "must have at least 1 entry"),
@@ -21,7 +21,7 @@ export const AddMembers = v.object({
 export type AddMembers = v.InferOutput<typeof AddMembers>;
 
 /** Body of `PUT /admin/workspaces/{id}/users/{userId}`. */
-export const UpdateMember = v.object({ role: WorkspaceRole });
+export const UpdateMember = changesOf({ role: WorkspaceRole });
 export type UpdateMember = v.InferOutput<typeof UpdateMember>;
 
 /** A member of a workspace. */

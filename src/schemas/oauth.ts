@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { isRedirectAddress } from "../lib/redirects.ts";
 import { tokenAlgorithms } from "./auth-settings.ts";
-import { IsoTime, listOf, pageOf } from "./objects.ts";
+import { changesOf, closedObject, IsoTime, listOf, pageOf } from "./objects.ts";
 
 /** Scopes of MCP servers: everything, only what reads, and only calls of tools. */
 export const mcpScopes = ["mcp", "mcp:read", "mcp:write"] as const;
@@ -72,7 +72,7 @@ export function isGrantType(grant: string): boolean {
 
 /** Body of `POST /mcp-oauth-clients`. */
 export const CreateOauthClient = v.pipe(
-  v.object({
+  closedObject({
     name: v.pipe(name, v.minLength(1, "must have at least 1 character")),
     redirect_uris: v.optional(RedirectUris, []),
     grant_types: v.optional(
@@ -119,7 +119,7 @@ export const CreateOauthClient = v.pipe(
 export type CreateOauthClient = v.InferOutput<typeof CreateOauthClient>;
 
 /** Body of `PUT /mcp-servers/{slug}/tokens`. */
-export const UpdateTokens = v.object({
+export const UpdateTokens = changesOf({
   access_token: v.pipe(v.string(), v.regex(/^[\x21-\x7e]{1,16384}$/, "must be a token")),
   refresh_token: v.nullish(v.pipe(v.string(), v.regex(/^[\x21-\x7e]{1,16384}$/, "must be a token"))),
   /** Seconds that the access token is valid. */

@@ -9,6 +9,76 @@ export function plainObject<Entries extends v.ObjectEntries>(entries: Entries) {
   return v.pipe(JsonObject, v.looseObject(entries));
 }
 
+type Config = v.Config<v.BaseIssue<unknown>>;
+
+/** What a body may have in an object besides its fields. */
+interface ClosedRules {
+  /** Fields of the response, so that a record that was read can be sent back. They change nothing. */
+  readonly shown?: readonly string[];
+}
+
+const noFields = v.strictObject({});
+
+/** What refuses the first member that is no field. It comes first: a misspelt field is not reported as a missing one. */
+function findUnknown(members: readonly (readonly [string, unknown])[], fields: object, config: Config) {
+  const unknown = members.filter(([name]) => !Object.hasOwn(fields, name));
+  const checked = noFields["~run"]({ value: Object.fromEntries(unknown) }, config);
+  return checked.typed ? undefined : checked;
+}
+
+/** A list would pass as an object without the optional fields. */
+const withoutList = (value: unknown): unknown => (Array.isArray(value) ? "a list" : value);
+
+/** An object without other fields, whose schema is run with the members that count. */
+function closed<Entries extends v.ObjectEntries>(
+  entries: Entries,
+  { shown = [] }: ClosedRules,
+  counts: (entry: v.GenericSchema, member: unknown) => boolean,
+) {
+  const schema = v.strictObject(entries);
+  const isMember = ([name, member]: [string, unknown]) => {
+    const entry = Object.hasOwn(entries, name) ? entries[name] : undefined;
+    // the entries of bodies are not asynchronous
+    return entry ? counts(entry as v.GenericSchema, member) : member !== null && !shown.includes(name);
+  };
+  const run: (typeof schema)["~run"] = ({ value }, config) => {
+    if (!isObject(value)) return schema["~run"]({ value: withoutList(value) }, config);
+    const members = Object.entries(value).filter(isMember);
+    const refused = findUnknown(members, entries, config);
+    return refused ?? schema["~run"]({ value: Object.fromEntries(members) }, config);
+  };
+  return { ...schema, "~run": run, hasShown: shown.length > 0 };
+}
+
+/**
+ * An object of a body that is written anew, with these fields and no others: a misspelt limit must not mean "no limit".
+ * Released clients send null for what was not given: it counts as absent where the field has no null.
+ */
+export function closedObject<Entries extends v.ObjectEntries>(entries: Entries, rules: ClosedRules = {}) {
+  return closed(entries, rules, (entry, member) => member !== null || v.is(entry, null));
+}
+
+/** As `closedObject`, for changes of what exists: null clears a field, and is refused where a field cannot be cleared. */
+export function changesOf<Entries extends v.ObjectEntries>(entries: Entries, rules: ClosedRules = {}) {
+  return closed(entries, rules, () => true);
+}
+
+/** One of several closed objects; the value of a field says which. */
+export function closedVariant<
+  const Key extends string,
+  const Options extends v.VariantOptions<Key> & readonly { readonly entries: v.ObjectEntries }[],
+>(key: Key, options: Options) {
+  const schema = v.variant(key, options);
+  const fields: object = Object.assign({}, ...options.map(({ entries }) => entries));
+  const run = ({ value }: { value: unknown }, config: Config) => {
+    const members = isObject(value) ? Object.entries(value) : [];
+    const given = members.filter(([, member]) => member !== null);
+    return findUnknown(given, fields, config) ?? schema["~run"]({ value: withoutList(value) }, config);
+  };
+  // the options are closed objects, which have this issue too
+  return { ...schema, "~run": run as (typeof schema)["~run"] };
+}
+
 /** A schema whose default appears in the OpenAPI document only; an absent field stays absent. */
 export function withDefault<Schema extends v.GenericSchema>(schema: Schema, value: string | number | boolean) {
   return v.pipe(schema, v.metadata({ default: value }));

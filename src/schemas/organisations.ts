@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { OidcSettings, tokenAlgorithms } from "./auth-settings.ts";
 import { Flag, Name, Reference, Text, wholeFrom } from "./control.ts";
 import { exportedFields } from "./log-exports.ts";
-import { IsoTime, listOf, NoContent } from "./objects.ts";
+import { changesOf, IsoTime, listOf, NoContent } from "./objects.ts";
 import {
   DataPlaneSecuritySettings,
   SecuritySettings,
@@ -14,14 +14,14 @@ import {
 import { GuardrailNames } from "./workspaces.ts";
 
 /** Body of `PUT /admin/organisation/defaults`. */
-export const OrganisationDefaults = v.object({ input_guardrails: GuardrailNames, output_guardrails: GuardrailNames });
+export const OrganisationDefaults = changesOf({ input_guardrails: GuardrailNames, output_guardrails: GuardrailNames });
 export type OrganisationDefaults = v.InferOutput<typeof OrganisationDefaults>;
 
 /** Body of `PUT /workspace-exclusions/{direction}-guardrails`. */
-export const UpdateExclusions = v.object({
+export const UpdateExclusions = changesOf({
   organisation_id: v.nullish(v.string()),
   workspaces: v.pipe(
-    v.array(v.object({ workspace_id: Reference, excluded: v.optional(Flag, true) })),
+    v.array(changesOf({ workspace_id: Reference, excluded: v.optional(Flag, true) })),
     v.maxLength(1_000, "must have at most 1000 entries"),
   ),
   override_existing: v.optional(Flag, false),
@@ -80,7 +80,7 @@ const settings = {
   workspace_override: v.nullish(v.pipe(v.array(Text(64)), v.maxLength(50, "must have at most 50 entries"))),
   api_key_metadata_schema: MetadataSchema,
   workspace_metadata_schema: MetadataSchema,
-  session_settings: v.nullish(v.object({ max_session_ttl: v.nullish(wholeFrom(900)) })),
+  session_settings: v.nullish(changesOf({ max_session_ttl: v.nullish(wholeFrom(900)) })),
   allowed_domains: v.nullish(v.pipe(v.array(Domain), v.maxLength(100, "must have at most 100 entries"))),
   allow_subdomains: v.nullish(Flag),
   disable_auto_provision_user: v.nullish(Flag),
@@ -91,7 +91,7 @@ const settings = {
   default_cache_ttl: v.nullish(wholeFrom(1)),
   /** What makes embeddings for semantic caches; absent fields are the operator's. */
   semantic_cache: v.nullish(
-    v.object({
+    changesOf({
       provider: v.nullish(Text(256)),
       model: v.nullish(Text(256)),
       dimensions: v.nullish(wholeFrom(1, 16_384)),
@@ -105,19 +105,19 @@ const settings = {
   /** Keys of the metadata that the log is often asked for: the index of the log has a column for each of them. */
   log_metadata_keys: v.nullish(v.pipe(v.array(Text(128)), v.maxLength(32, "must have at most 32 entries"))),
   unpriced_models: v.nullish(v.picklist(unpricedModes, "must be block, allow or fallback")),
-  fallback_price: v.nullish(v.object({ input: TokenPrice, output: TokenPrice })),
+  fallback_price: v.nullish(changesOf({ input: TokenPrice, output: TokenPrice })),
   export_settings: v.nullish(
-    v.object({
+    changesOf({
       deniedFields: v.nullish(v.pipe(v.array(DeniedField), v.maxLength(200, "must have at most 200 entries"))),
     }),
   ),
 };
 
 /** Settings of an organisation; null restores the default. */
-const OrganisationSettings = v.object(settings);
+const OrganisationSettings = changesOf(settings);
 
 /** Body of `PUT /organisations/{id}`: settings at the top level or under `settings`; the top level wins. */
-export const UpdateOrganisation = v.object({
+export const UpdateOrganisation = changesOf({
   ...settings,
   name: v.optional(Name),
   settings: v.nullish(OrganisationSettings),
@@ -153,7 +153,7 @@ const OneOrMore = v.union(
 );
 
 /** The identity provider at which users sign in with a browser. */
-const UpdateOidc = v.object({
+const UpdateOidc = changesOf({
   issuer: Text(2_048),
   client_id: Text(512),
   /** Write-only. Absent: the stored one stays. */
@@ -168,7 +168,7 @@ const UpdateOidc = v.object({
 });
 
 /** Body of `PUT /organisations/{id}/auth-settings`; null clears a field. */
-export const UpdateAuthSettings = v.object({
+export const UpdateAuthSettings = changesOf({
   jwt_enabled: v.nullish(Flag),
   jwks_url: v.nullish(Text(8_192)),
   jwks: v.nullish(v.record(v.string(), v.unknown())),

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { Reference, Text, Time, wholeFrom } from "./control.ts";
-import { IsoTime, listOf } from "./objects.ts";
+import { changesOf, closedObject, IsoTime, listOf } from "./objects.ts";
 
 /** States of a policy. */
 export const policyStatuses = ["active", "archived"] as const;
@@ -64,14 +64,14 @@ const Values = v.union(
 
 const Conditions = <Key extends v.GenericSchema<string>>(key: Key) =>
   v.pipe(
-    v.array(v.object({ key, value: Values, excludes: v.nullish(Values) })),
+    v.array(closedObject({ key, value: Values, excludes: v.nullish(Values) })),
     v.minLength(1, "must have at least one condition"),
     v.maxLength(maxKeys, `must have at most ${maxKeys} entries`),
   );
 
 const GroupBy = <Key extends v.GenericSchema<string>>(key: Key) =>
   v.pipe(
-    v.array(v.object({ key })),
+    v.array(closedObject({ key })),
     v.minLength(1, "must have at least one key"),
     v.maxLength(maxKeys, `must have at most ${maxKeys} entries`),
     v.check((list) => new Set(list.map((entry) => entry.key)).size === list.length, "must name each key once"),
@@ -110,7 +110,7 @@ const resets = {
 };
 
 /** Body of `POST /policies/usage-limits`. */
-export const CreateUsageLimitPolicy = v.object({
+export const CreateUsageLimitPolicy = closedObject({
   ...shared,
   conditions: Conditions(UsageKey),
   group_by: GroupBy(UsageKey),
@@ -131,7 +131,7 @@ const ValueKey = v.pipe(
 );
 
 /** Body of `PUT /policies/usage-limits/{id}`. */
-export const UpdateUsageLimitPolicy = v.object({
+export const UpdateUsageLimitPolicy = changesOf({
   ...shared,
   conditions: v.optional(Conditions(UsageKey)),
   credit_limit: v.optional(Amount),
@@ -142,7 +142,7 @@ export const UpdateUsageLimitPolicy = v.object({
 export type UpdateUsageLimitPolicy = v.InferOutput<typeof UpdateUsageLimitPolicy>;
 
 /** Body of `POST /policies/rate-limits`. */
-export const CreateRateLimitPolicy = v.object({
+export const CreateRateLimitPolicy = closedObject({
   ...shared,
   conditions: Conditions(RateKey),
   group_by: GroupBy(RateKey),
@@ -154,7 +154,7 @@ export const CreateRateLimitPolicy = v.object({
 export type CreateRateLimitPolicy = v.InferOutput<typeof CreateRateLimitPolicy>;
 
 /** Body of `PUT /policies/rate-limits/{id}`. */
-export const UpdateRateLimitPolicy = v.object({
+export const UpdateRateLimitPolicy = changesOf({
   ...shared,
   conditions: v.optional(Conditions(RateKey)),
   unit: v.optional(OneOf(rateUnits)),

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { ChatResponse } from "./chat.ts";
 import { Description, Flag, Name, Reference, wholeFrom } from "./control.ts";
-import { IsoTime, JsonObject, listOf, NoContent, plainListOf, ShownFlag } from "./objects.ts";
+import { changesOf, closedObject, IsoTime, JsonObject, listOf, NoContent, plainListOf, ShownFlag } from "./objects.ts";
 
 /** Longest template, in characters. */
 export const maxTemplateLength = 256 * 1024;
@@ -41,7 +41,7 @@ const versionDetails = {
 };
 
 /** Body of `POST /prompts`. */
-export const CreatePrompt = v.object({
+export const CreatePrompt = closedObject({
   name: Name,
   collection_id: Reference,
   string: TemplateText,
@@ -55,7 +55,7 @@ export const CreatePrompt = v.object({
 export type CreatePrompt = v.InferOutput<typeof CreatePrompt>;
 
 /** Body of `PUT /prompts/{id}`. */
-export const UpdatePrompt = v.object({
+export const UpdatePrompt = changesOf({
   name: v.optional(Name),
   collection_id: v.optional(Reference),
   patch: v.optional(Flag),
@@ -69,17 +69,17 @@ export const UpdatePrompt = v.object({
 export type UpdatePrompt = v.InferOutput<typeof UpdatePrompt>;
 
 /** Body of `PUT /prompts/{id}/makeDefault` and of the same route of partials. */
-export const MakeDefault = v.object({ version: wholeFrom(1), workspace_id: v.nullish(Reference) });
+export const MakeDefault = changesOf({ version: wholeFrom(1), workspace_id: v.nullish(Reference) });
 export type MakeDefault = v.InferOutput<typeof MakeDefault>;
 
 /** Body of `PUT /prompts/{id}/versions/{versionId}`; null removes every label from the version. */
-export const LabelVersion = v.object({ label_id: v.nullable(Reference), workspace_id: v.nullish(Reference) });
+export const LabelVersion = changesOf({ label_id: v.nullable(Reference), workspace_id: v.nullish(Reference) });
 export type LabelVersion = v.InferOutput<typeof LabelVersion>;
 
 export const partialStatuses = ["active", "archived"] as const;
 
 /** Body of `POST /prompts/partials`. */
-export const CreatePartial = v.object({
+export const CreatePartial = closedObject({
   name: Name,
   string: TemplateText,
   collection_id: v.nullish(Reference),
@@ -90,7 +90,7 @@ export const CreatePartial = v.object({
 export type CreatePartial = v.InferOutput<typeof CreatePartial>;
 
 /** Body of `PUT /prompts/partials/{id}`. */
-export const UpdatePartial = v.object({
+export const UpdatePartial = changesOf({
   name: v.optional(Name),
   string: v.optional(TemplateText),
   description: Description,
@@ -100,7 +100,7 @@ export const UpdatePartial = v.object({
 export type UpdatePartial = v.InferOutput<typeof UpdatePartial>;
 
 /** Body of `POST /collections`. */
-export const CreateCollection = v.object({
+export const CreateCollection = closedObject({
   name: Name,
   parent_collection_id: v.nullish(Reference),
   workspace_id: v.nullish(Reference),
@@ -109,7 +109,7 @@ export const CreateCollection = v.object({
 export type CreateCollection = v.InferOutput<typeof CreateCollection>;
 
 /** Body of `PUT /collections/{id}`. */
-export const UpdateCollection = v.object({ name: Name, workspace_id: v.nullish(Reference) });
+export const UpdateCollection = changesOf({ name: Name, workspace_id: v.nullish(Reference) });
 export type UpdateCollection = v.InferOutput<typeof UpdateCollection>;
 
 /** A label that references can use after `@`: neither a number nor a reserved word. */
@@ -124,7 +124,7 @@ const LabelName = v.pipe(
 const Color = v.nullish(v.pipe(v.string(), v.regex(/^[#\w(),.% -]{1,64}$/, "must be a colour")));
 
 /** Body of `POST /labels`. */
-export const CreateLabel = v.object({
+export const CreateLabel = closedObject({
   name: LabelName,
   description: Description,
   color_code: Color,
@@ -134,7 +134,7 @@ export const CreateLabel = v.object({
 export type CreateLabel = v.InferOutput<typeof CreateLabel>;
 
 /** Body of `PUT /labels/{labelId}`. */
-export const UpdateLabel = v.object({
+export const UpdateLabel = changesOf({
   name: v.optional(LabelName),
   description: Description,
   color_code: Color,

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { Name, Reference, Text, Time } from "./control.ts";
-import { IsoTime, listOf } from "./objects.ts";
+import { closedObject, IsoTime, listOf } from "./objects.ts";
 import { WorkspaceRole } from "./users.ts";
 
 /** Identifiers of the core schemas (RFC 7643, section 8.7). */
@@ -89,7 +89,7 @@ export const ScimPatch = v.object({
 export type ScimPatch = v.InferOutput<typeof ScimPatch>;
 
 /** Body of `POST /admin/scim/tokens`. */
-export const CreateScimToken = v.object({
+export const CreateScimToken = closedObject({
   name: v.optional(Name, "SCIM"),
   organisation_id: v.nullish(v.string()),
   expires_at: v.nullish(Time),
@@ -97,7 +97,7 @@ export const CreateScimToken = v.object({
 export type CreateScimToken = v.InferOutput<typeof CreateScimToken>;
 
 /** Body of `POST /scim/workspaces`. */
-export const CreateScimMapping = v.object({
+export const CreateScimMapping = closedObject({
   workspace_id: Reference,
   role: v.picklist(["admin", "member", "manager"], "must be admin, member or manager"),
   scim_group_id: v.nullish(v.pipe(v.string(), v.uuid("must be the id of a group"), v.toLowerCase())),

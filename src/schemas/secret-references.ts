@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { Description, Flag, Name, Reference, Slug, Text } from "./control.ts";
-import { IsoTime, JsonObject, listOf } from "./objects.ts";
+import { changesOf, closedObject, closedVariant, IsoTime, JsonObject, listOf } from "./objects.ts";
 
 /** A caller-defined part of a host name. */
 const HostPart = v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,63}$/, "must be 1 to 63 lower-case letters, digits or -"));
@@ -20,14 +20,14 @@ const Secret = v.pipe(
 const Plain = v.pipe(Text(2048), v.regex(/^[\x20-\x7e]+$/, "must be printable ASCII"));
 
 /** Credentials for AWS Secrets Manager. */
-const AwsAuth = v.variant("aws_auth_type", [
-  v.object({
+const AwsAuth = closedVariant("aws_auth_type", [
+  closedObject({
     aws_auth_type: v.literal("accessKey"),
     aws_access_key_id: Plain,
     aws_secret_access_key: Secret,
     aws_region: HostPart,
   }),
-  v.object({
+  closedObject({
     aws_auth_type: v.literal("assumedRole"),
     aws_role_arn: v.pipe(
       Plain,
@@ -38,44 +38,44 @@ const AwsAuth = v.variant("aws_auth_type", [
     ),
     aws_region: HostPart,
   }),
-  v.object({ aws_auth_type: v.literal("serviceRole"), aws_region: v.nullish(HostPart) }),
+  closedObject({ aws_auth_type: v.literal("serviceRole"), aws_region: v.nullish(HostPart) }),
 ]);
 export type AwsAuth = v.InferOutput<typeof AwsAuth>;
 
 /** Credentials for Azure Key Vault. */
-const AzureAuth = v.variant("azure_auth_mode", [
-  v.object({
+const AzureAuth = closedVariant("azure_auth_mode", [
+  closedObject({
     azure_auth_mode: v.literal("entra"),
     azure_entra_tenant_id: v.pipe(v.string(), v.toLowerCase(), HostPart),
     azure_entra_client_id: Plain,
     azure_entra_client_secret: Secret,
     azure_vault_url: Address,
   }),
-  v.object({
+  closedObject({
     azure_auth_mode: v.literal("managed"),
     azure_managed_client_id: v.nullish(Plain),
     azure_vault_url: Address,
   }),
-  v.object({ azure_auth_mode: v.literal("default"), azure_vault_url: Address }),
+  closedObject({ azure_auth_mode: v.literal("default"), azure_vault_url: Address }),
 ]);
 export type AzureAuth = v.InferOutput<typeof AzureAuth>;
 
 /** Credentials for HashiCorp Vault. */
-const VaultAuth = v.variant("vault_auth_type", [
-  v.object({
+const VaultAuth = closedVariant("vault_auth_type", [
+  closedObject({
     vault_auth_type: v.literal("token"),
     vault_addr: Address,
     vault_token: v.pipe(Secret, Plain),
     vault_namespace: v.nullish(Plain),
   }),
-  v.object({
+  closedObject({
     vault_auth_type: v.literal("approle"),
     vault_addr: Address,
     vault_role_id: Secret,
     vault_secret_id: Secret,
     vault_namespace: v.nullish(Plain),
   }),
-  v.object({
+  closedObject({
     vault_auth_type: v.literal("kubernetes"),
     vault_addr: Address,
     vault_role: Plain,
@@ -86,6 +86,16 @@ export type VaultAuth = v.InferOutput<typeof VaultAuth>;
 
 /** Credentials by type of store. */
 export const authSchemas = { aws_sm: AwsAuth, azure_kv: AzureAuth, hashicorp_vault: VaultAuth } as const;
+
+/** The fields of credentials that their mode has. */
+export function fieldsOfMode(
+  { key, options }: (typeof authSchemas)[ManagerType],
+  auth: Readonly<Record<string, unknown>>,
+): Record<string, unknown> {
+  const modes = options.map(({ entries }): Readonly<Record<string, v.GenericSchema>> => entries);
+  const mode = modes.find(({ [key]: word }) => word && v.is(word, auth[key]));
+  return Object.fromEntries(Object.entries(auth).filter(([name]) => mode === undefined || Object.hasOwn(mode, name)));
+}
 
 /** Type of store. */
 type ManagerType = keyof typeof authSchemas;
@@ -132,15 +142,15 @@ const members = {
 const newMembers = { ...members, name: Name, slug: v.optional(Slug), organisation_id: v.nullish(v.string()) };
 
 /** Body of `POST /secret-references`. */
-export const CreateSecretReference = v.variant("manager_type", [
-  v.object({ ...newMembers, manager_type: v.literal("aws_sm"), auth_config: AwsAuth }),
-  v.object({ ...newMembers, manager_type: v.literal("azure_kv"), auth_config: AzureAuth }),
-  v.object({ ...newMembers, manager_type: v.literal("hashicorp_vault"), auth_config: VaultAuth }),
+export const CreateSecretReference = closedVariant("manager_type", [
+  closedObject({ ...newMembers, manager_type: v.literal("aws_sm"), auth_config: AwsAuth }),
+  closedObject({ ...newMembers, manager_type: v.literal("azure_kv"), auth_config: AzureAuth }),
+  closedObject({ ...newMembers, manager_type: v.literal("hashicorp_vault"), auth_config: VaultAuth }),
 ]);
 export type CreateSecretReference = v.InferOutput<typeof CreateSecretReference>;
 
 /** Body of `PUT /secret-references/{id}`. Fields missing in `auth_config` stay unchanged. */
-export const UpdateSecretReference = v.object({
+export const UpdateSecretReference = changesOf({
   ...members,
   name: v.optional(Name),
   secret_path: v.optional(members.secret_path),

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { Flag, NoAutomaticRotation, wholeFrom } from "./control.ts";
-import { ShownFlag } from "./objects.ts";
+import { closedObject, ShownFlag } from "./objects.ts";
 
 /** A boolean that is stored as 0 or 1. */
 const Bit = v.nullish(
@@ -26,7 +26,7 @@ export const sharedSettings = {
 };
 
 /** Fields of `data_plane_security_settings`. */
-export const DataPlaneSecuritySettings = v.object({ block_inline_config: v.nullish(Flag) });
+export const DataPlaneSecuritySettings = closedObject({ block_inline_config: v.nullish(Flag) });
 
 /** Booleans by name; the handler knows the names. */
 export const SecuritySettings = v.record(v.string(), v.nullish(Flag));

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { IsoTime, listOf } from "./objects.ts";
+import { changesOf, IsoTime, listOf } from "./objects.ts";
 
 /** Roles in an organisation. */
 export const organisationRoles = ["owner", "admin", "member"] as const;
@@ -19,7 +19,7 @@ export const WorkspaceRole = v.picklist(workspaceRoles, "must be admin, manager 
 export type WorkspaceRole = v.InferOutput<typeof WorkspaceRole>;
 
 /** Body of `PUT /admin/users/{userId}`. */
-export const UpdateUser = v.object({ role: OrganisationRole });
+export const UpdateUser = changesOf({ role: OrganisationRole });
 export type UpdateUser = v.InferOutput<typeof UpdateUser>;
 
 /** A user of an organisation. */

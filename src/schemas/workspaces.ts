@@ -12,7 +12,7 @@ import {
   UsageLimitList,
 } from "./control.ts";
 import { MemberRecord } from "./members.ts";
-import { IsoTime, listOf, ShownFlag } from "./objects.ts";
+import { changesOf, closedObject, IsoTime, listOf, ShownFlag } from "./objects.ts";
 import {
   DataPlaneSecuritySettings,
   SecuritySettings,
@@ -26,7 +26,7 @@ import { WorkspaceRole } from "./users.ts";
 /** Guardrails by id or slug; null and an empty list mean no guardrails. */
 export const GuardrailNames = v.nullish(v.pipe(v.array(Reference), v.maxLength(100, "must have at most 100 entries")));
 
-const Defaults = v.object({
+const Defaults = closedObject({
   metadata: v.nullish(MetadataDefaults),
   input_guardrails: GuardrailNames,
   output_guardrails: GuardrailNames,
@@ -40,7 +40,7 @@ const members = {
   defaults: v.nullish(Defaults),
   usage_limits: v.nullish(UsageLimitList),
   rate_limits: v.nullish(RateLimitList),
-  settings: v.nullish(v.object(sharedSettings)),
+  settings: v.nullish(closedObject(sharedSettings)),
   security_settings: v.nullish(SecuritySettings),
   data_plane_security_settings: v.nullish(DataPlaneSecuritySettings),
 };
@@ -52,13 +52,13 @@ const FirstMember = v.union(
       Reference,
       v.transform((id) => ({ id, role: "member" as const })),
     ),
-    v.object({ id: Reference, role: v.optional(WorkspaceRole, "member") }),
+    closedObject({ id: Reference, role: v.optional(WorkspaceRole, "member") }),
   ],
   "must be the id of a user",
 );
 
 /** Body of `POST /admin/workspaces`. */
-export const CreateWorkspace = v.object({
+export const CreateWorkspace = closedObject({
   ...members,
   name: Name,
   organisation_id: v.nullish(v.string()),
@@ -67,11 +67,11 @@ export const CreateWorkspace = v.object({
 export type CreateWorkspace = v.InferOutput<typeof CreateWorkspace>;
 
 /** Body of `PUT /admin/workspaces/{id}`. */
-export const UpdateWorkspace = v.object({ ...members, name: v.optional(Name) });
+export const UpdateWorkspace = changesOf({ ...members, name: v.optional(Name) });
 export type UpdateWorkspace = v.InferOutput<typeof UpdateWorkspace>;
 
 /** Body of `DELETE /admin/workspaces/{id}`. */
-export const DeleteWorkspace = v.object({ name: v.string(), force_delete: v.optional(Flag, false) });
+export const DeleteWorkspace = changesOf({ name: v.string(), force_delete: v.optional(Flag, false) });
 export type DeleteWorkspace = v.InferOutput<typeof DeleteWorkspace>;
 
 export const workspaceStatuses = ["active", "archived"] as const;

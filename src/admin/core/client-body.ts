@@ -1,9 +1,9 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
-import { objectSchemasOf, refuseBody, type SchemaParts } from "./strict-body.ts";
+import { refuseBody } from "./body-issues.ts";
 
-// Released clients build bodies from the arguments of a call: they repeat the ids of its path, write settings in snake
-// case, and send null for what was not given.
+// Released clients build bodies from the arguments of a call: they repeat the ids of its path, and write settings in
+// snake case.
 
 const toSnakeCase = (name: string): string =>
   name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).replaceAll("-", "_");
@@ -21,7 +21,7 @@ function repeatedNames(template: string): ReadonlyMap<string, string> {
     for (const name of [toSnakeCase(parameter), `${record}_id`, `${record}_slug`]) names.set(name, parameter);
     names.set("id", parameter); // of the last one
   }
-  names.delete("organisation_id"); // every body may have it, and it is checked for all
+  names.delete("organisation_id"); // every body may have it, and it was checked before
   return names;
 }
 
@@ -30,7 +30,6 @@ const sameId = (one: string, other: string): boolean =>
 
 /** What a route knows of its body. */
 interface BodyRules {
-  readonly method: string;
   /** Path template of the route. */
   readonly path: string;
   /** Parameters of the path of the call. */
@@ -41,7 +40,7 @@ interface BodyRules {
 type Members = Readonly<Record<string, unknown>>;
 
 /**
- * Leaves out the ids that the path has. Fields of the schema have its meaning.
+ * Leaves out the ids that the path has, and that of the organisation. Fields of the schema have its meaning.
  *
  * @throws {InvalidRequestError} AB01, naming an id that differs from that of the path.
  */
@@ -49,6 +48,7 @@ function withoutPathIds({ path, params }: BodyRules, known: ReadonlySet<string>,
   const names = repeatedNames(path);
   const isRepeated = (name: string, value: unknown) => value !== null && names.has(name) && !known.has(name);
   const own = Object.entries(body).filter(([name, value]) => {
+    if (name === "organisation_id" && typeof value === "string") return known.has(name);
     if (!isRepeated(name, value)) return true;
     if (sameId(String(value), params[names.get(name) ?? ""] ?? "")) return false;
     return refuseBody(name, "differs from the id in the path");
@@ -69,34 +69,19 @@ function withKnownSpelling(known: ReadonlySet<string>, body: Members): Members {
   return Object.fromEntries(members);
 }
 
-/** Leaves out members of a new record that are null where their field has no null: they mean the same as absent ones. */
-function withoutNulls(schemas: readonly SchemaParts[], value: unknown): unknown {
-  if (Array.isArray(value)) {
-    const items = schemas.flatMap(({ item }) => item ?? []);
-    return items.length === 0 ? value : value.map((one) => withoutNulls(objectSchemasOf(items, one), one));
-  }
-  if (!isObject(value)) return value;
-  const members = Object.entries(value).flatMap(([name, member]): [string, unknown][] => {
-    const entries = schemas.flatMap(({ entries: own = {} }) => (Object.hasOwn(own, name) ? (own[name] ?? []) : []));
-    if (entries.length === 0) return [[name, member]];
-    if (member !== null) return [[name, withoutNulls(objectSchemasOf(entries, member), member)]];
-    // the entries of valibot's schemas are schemas
-    return entries.some((entry) => v.is(entry as unknown as v.GenericSchema, null)) ? [[name, member]] : [];
-  });
-  return Object.fromEntries(members);
+/** Names of the fields of a body; those of a variant are those of all its options. */
+function fieldsOf(schema: object): string[] {
+  if ("entries" in schema && isObject(schema.entries)) return Object.keys(schema.entries);
+  return "options" in schema && Array.isArray(schema.options) ? schema.options.flatMap(fieldsOf) : [];
 }
 
 /**
- * A body in the form of its schema. What released clients send besides is left out: ids that equal those of the path, and in
- * new records null.
+ * A body in the form of its schema, without the ids that equal those of the path.
  *
  * @throws {InvalidRequestError} AB01, naming an id that differs from that of the path.
  */
 export function toOwnForm(rules: BodyRules, value: unknown): unknown {
   if (!isObject(value)) return value;
-  const schemas = objectSchemasOf([rules.schema as unknown as SchemaParts], value); // it has these parts
-  const known = new Set(schemas.flatMap(({ entries = {} }) => Object.keys(entries)));
-  const own = withKnownSpelling(known, withoutPathIds(rules, known, value));
-  // in a change null clears a field, and is refused where a field cannot be cleared
-  return rules.method === "POST" ? withoutNulls(schemas, own) : own;
+  const known = new Set(fieldsOf(rules.schema));
+  return withKnownSpelling(known, withoutPathIds(rules, known, value));
 }

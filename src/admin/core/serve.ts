@@ -10,9 +10,9 @@ import { isObject } from "../../lib/json.ts";
 import { hasEncodedSlash } from "../../lib/path.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { auditRefusal } from "./audit-values.ts";
+import { deepestIssue, refuseBody } from "./body-issues.ts";
 import { toOwnForm } from "./client-body.ts";
 import { requireKnownQuery } from "./request.ts";
-import { deepestIssue, findIgnored, refuseBody } from "./strict-body.ts";
 
 /** Largest body of a control plane route. */
 export const maxAdminBodyBytes = 1024 * 1024;
@@ -45,7 +45,7 @@ export async function readAdminBody(context: CallerContext, bodyOptional: boolea
 /**
  * A body as its schema parses it.
  *
- * @throws {InvalidRequestError} AB01, naming the field that is wrong.
+ * @throws {InvalidRequestError} AB01, naming the field that is wrong or unknown.
  */
 export function checkBody<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
   const checked = v.safeParse(schema, value, firstPlainIssue);
@@ -54,30 +54,12 @@ export function checkBody<Schema extends v.GenericSchema>(schema: Schema, value:
   return refuseBody(path, message);
 }
 
-/** Every body of the control plane may name the organisation of its key; it was checked before. */
-function withoutOrganisation(value: unknown): unknown {
-  if (!isObject(value) || typeof value.organisation_id !== "string") return value;
-  const { organisation_id: _, ...others } = value;
-  return others;
-}
-
-/**
- * As `checkBody`, and refuses fields the schema would drop: a misspelt limit must not mean "no limit".
- *
- * @throws {InvalidRequestError} AB01, naming the field that is wrong or unknown.
- */
-export function checkWholeBody<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
-  const stray = findIgnored(schema, withoutOrganisation(value));
-  if (stray) refuseBody(stray.path.length === 0 ? undefined : stray.path.join("."), stray.problem);
-  return checkBody(schema, value);
-}
-
 async function readBody(endpoint: AdminEndpoint, context: CallerContext): Promise<unknown> {
   if (!endpoint.body) return undefined;
   const value = await readAdminBody(context, endpoint.bodyOptional);
   requireOwnOrganisation(context, value);
-  const { method, path, body: schema } = endpoint;
-  return checkWholeBody(schema, toOwnForm({ method, path, params: context.params, schema }, value));
+  const { path, body: schema } = endpoint;
+  return checkBody(schema, toOwnForm({ path, params: context.params, schema }, value));
 }
 
 /** @throws {InvalidRequestError} If a path segment contains a slash. */

@@ -14,6 +14,7 @@ import {
   authSchemas,
   CreatedSecretReference,
   CreateSecretReference,
+  fieldsOfMode,
   managerTypes,
   movingAuthFields,
   type SecretReference,
@@ -202,9 +203,9 @@ async function createSecretReference(
 /** Credentials after a change: absent fields stay, null clears, fields of another mode are removed. */
 async function mergeAuth(call: AdminCall<unknown>, row: SecretReferenceRow, given: Record<string, string | null>) {
   const { masked, authConfig: before } = row;
-  const merged = Object.entries({ ...before, ...masked, ...given });
+  const merged = Object.entries({ ...before, ...masked, ...given }).filter(([, value]) => value !== null);
   const schema = authSchemas[row.managerType];
-  const checked = v.safeParse(schema, Object.fromEntries(merged.filter(([, value]) => value !== null)), plainIssues);
+  const checked = v.safeParse(schema, fieldsOfMode(schema, Object.fromEntries(merged)), plainIssues);
   if (!checked.success) {
     const [issue] = checked.issues;
     return refuseField(`auth_config.${v.getDotPath(issue) ?? ""}`, issue.message);

@@ -14,7 +14,7 @@ import { AcceptedInvite, AcceptInvite, type InviteRecord } from "../../schemas/i
 import { auditRefusal, commitAudited } from "../core/audit-values.ts";
 import type { AnswerOf } from "../core/endpoint.ts";
 import { isRecordId, requireFound } from "../core/request.ts";
-import { checkWholeBody, maxAdminBodyBytes } from "../core/serve.ts";
+import { checkBody, maxAdminBodyBytes } from "../core/serve.ts";
 import {
   type FirstKey,
   joinChanges,
@@ -252,7 +252,7 @@ const acceptRoute = { method: "POST", path: "/v1/admin/users/invites/:inviteId/a
 
 async function accept(context: RequestContext) {
   const { value } = await readJsonBody(context, maxAdminBodyBytes, context.services);
-  const body = checkWholeBody(AcceptInvite, value);
+  const body = checkBody(AcceptInvite, value);
   const found = await findInvite(context, body.token);
   const { stores } = context.services.control;
   const tenant = { organisationId: found.organisationId, workspaceId: null };
