@@ -5,9 +5,10 @@ import { type Database, type DatabaseLocation, isLocalDatabase, openDatabase } f
 import { migrate } from "../db/migrate.ts";
 import { toOpenError } from "../db/open-failure.ts";
 import { createInstallationStore } from "../db/stores/installation.ts";
+import { holdsCompressed } from "../db/stores/logs.ts";
 import type { Clock } from "../lib/clock.ts";
 import { webMac } from "../lib/hash.ts";
-import type { GatewayOptions } from "./options.ts";
+import { type GatewayOptions, warnOf } from "./options.ts";
 
 function requireMasterKeys(options: GatewayOptions, location: string): [MasterKey, ...MasterKey[]] {
   const given = options.masterKeys ?? (location === ":memory:" ? createMasterKeyText() : undefined);
@@ -78,6 +79,9 @@ export async function openData(options: GatewayOptions, clock: Clock): Promise<O
       now: clock.now(),
       bootstrap: options.bootstrap ?? {},
     });
+    if (!options.logCodec && (await holdsCompressed(database))) {
+      warnOf(options)("Cannot read headers and bodies of earlier log rows: they are compressed; set logCodec");
+    }
     return { database, installation, masterKeys };
   } catch (error) {
     await database.close();

@@ -85,7 +85,10 @@ export interface GatewayOptions {
   createLogReader?: (location: DatabaseLocation) => LogReader;
   /** Counts tokens off the request loop. Default: on it, where the first count holds it for 200 to 500 milliseconds. */
   countTokens?: TokenCounter;
-  /** Compresses logged bodies; without it they are stored uncompressed, and compressed ones cannot be read. */
+  /**
+   * Compresses logged bodies. Default: Zstandard on Bun, Deno and Node. Without it they are stored uncompressed, and
+   * compressed ones cannot be read.
+   */
   logCodec?: TextCodec;
   /** Metrics of requests and of the process, at `/metrics`. False: there are no metrics. */
   metrics?: MetricsOptions | false;

@@ -7,19 +7,13 @@ import { printBanner } from "./banner.ts";
 import { withOwnFailure } from "./broken-body.ts";
 import { bunIdleTimeout, listenOnBun } from "./bun.ts";
 import { describeFailure, runCommand } from "./cli.ts";
-import { createConsoleAssets } from "./console-assets.ts";
-import { loadSettings, nodeMac, readCloudFile } from "./environment.ts";
+import { loadSettings } from "./environment.ts";
+import { hostOptions } from "./host-options.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
-import { createLogReaderThread } from "./log-reader-thread.ts";
-import { createLogThread } from "./log-thread.ts";
 import { createMailer } from "./mailer.ts";
 import { checkOpenFiles } from "./open-files.ts";
-import { readProcessStats } from "./process-stats.ts";
-import { connectRedis } from "./redis.ts";
-import { loadTransport, runtime } from "./runtime-transport.ts";
+import { runtime } from "./runtime-transport.ts";
 import { createShutdown, handleProcessEvents } from "./shutdown.ts";
-import { zstdCodec } from "./text-codec.ts";
-import { createTokenThread } from "./token-thread.ts";
 import { upgradeOnDeno } from "./websocket-deno.ts";
 
 async function listen(gateway: Gateway, options: ListenOptions): Promise<Listener> {
@@ -29,21 +23,7 @@ async function listen(gateway: Gateway, options: ListenOptions): Promise<Listene
 
 /** A gateway from the environment, with its connector tested. */
 async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway> {
-  const transport = await loadTransport();
-  const { selfTestConnector } = await import("./transport.ts");
-  await selfTestConnector(transport);
-  const host = {
-    transport,
-    connectRedis,
-    createMac: nodeMac,
-    createLogWriter: createLogThread,
-    createLogReader: createLogReaderThread,
-    countTokens: createTokenThread().count,
-    logCodec: zstdCodec,
-    processStats: readProcessStats,
-    readFile: readCloudFile,
-    ...(settings.hasConsole && { console: createConsoleAssets() }),
-  };
+  const host = await hostOptions({ console: settings.hasConsole });
   const alerts = { ...settings.gateway.alerts, sendMail: settings.mail && createMailer(settings.mail) };
   const { database: url, gateway: options } = settings;
   checkOpenFiles(options);

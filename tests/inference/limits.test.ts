@@ -4,6 +4,7 @@ import { awayRedis } from "../support/away-redis.ts";
 import { call, done } from "../support/control.ts";
 import { createTemporaryFolder } from "../support/gateway.ts";
 import {
+  answerChat,
   becomes,
   chat,
   createKey,
@@ -186,6 +187,29 @@ for (const [route, path, body] of [
       assert.deepEqual(parts.sent, []);
     }));
 }
+
+test("a field of a tool's schema does not stand for the bound on output tokens", async () => {
+  const { promise: opened, resolve: open } = Promise.withResolvers<void>();
+  let waiting = 0;
+  const send = async () => {
+    if (++waiting === 2) open();
+    await opened;
+    return answerChat();
+  };
+  await withGateway(
+    async (parts) => {
+      const key = await makeKey(parts, { usage_limits: { type: "tokens", credit_limit: 500 } });
+      const parameters = { type: "object", properties: { max_tokens: { type: "integer" } } };
+      const tools = [{ type: "function", function: { name: "ask", parameters } }];
+      const first = chat(parts, key, { body: { tools, max_tokens: 5 } });
+      const second = chat(parts, key, { body: { tools, max_tokens: 5 } }).finally(open);
+      const { status } = await second;
+      open();
+      assert.deepEqual([status, (await first).status], [200, 200]);
+    },
+    { transport: { send } },
+  );
+});
 
 test("a failed call counts as a request and uses no budget", () =>
   withGateway(

@@ -123,6 +123,12 @@ export function readContents(stored: unknown, codec: TextCodec | undefined): str
   return stored instanceof ArrayBuffer ? codec?.expand(new Uint8Array(stored)) : undefined;
 }
 
+/** Whether the newest contents are compressed: without a codec, they cannot be read. */
+export async function holdsCompressed(database: Database): Promise<boolean> {
+  const newest = "SELECT typeof(content) AS form FROM log_bodies ORDER BY seq DESC LIMIT 1";
+  return (await database.read(newest)).rows[0]?.form === "blob";
+}
+
 /** How content begins that a codec of this program compressed: the magic number of Zstandard (RFC 8878, 3.1.1). */
 const frameStart = [0x28, 0xb5, 0x2f, 0xfd];
 

@@ -8,8 +8,7 @@ import { openCall, type SocketCall } from "../../providers/core/connect.ts";
 import { type CallTokens, tokensOfCall } from "../../providers/core/token-cache.ts";
 import type { AuthTools } from "../../providers/core/types.ts";
 import { type Attempt, type AttemptTimes, endCall, startAttempt, toAttemptError } from "./attempt.ts";
-import { admitCall } from "./limits.ts";
-import type { ListModels } from "./named-models.ts";
+import { admitCall, type CallFacts } from "./limits.ts";
 import type { PreparedCall } from "./prepared-call.ts";
 import { isRenewable, isTokenRefusal, type JudgedResponse, judge, renewCall, startTokens } from "./renewed-call.ts";
 
@@ -64,15 +63,11 @@ function beginCall(
 /** What sends a request, besides the request. */
 interface Sending {
   readonly attempt: Attempt;
-  /** As `CallTerms.listModels`. */
-  readonly listModels: ListModels | undefined;
+  readonly facts: CallFacts;
 }
 
-/** Terms of a call to a provider: its time limits, and the models that it names. */
-export interface CallTerms extends AttemptTimes {
-  /** Lists the models that the call names besides the one it is made for, for limits that depend on models. Default: none. */
-  listModels?: ListModels | undefined;
-}
+/** Terms of a call to a provider: its time limits, and what limits of its caller read of it. */
+export interface CallTerms extends AttemptTimes, CallFacts {}
 
 /** A response or a socket, and the attempt it belongs to, which the receiver releases. */
 export interface UpstreamResponse<Upstream> {
@@ -81,11 +76,11 @@ export interface UpstreamResponse<Upstream> {
 }
 
 /** Sends a request within an attempt. */
-async function send(call: PreparedCall, { attempt, listModels }: Sending, context: CallerContext): Promise<Response> {
+async function send(call: PreparedCall, { attempt, facts }: Sending, context: CallerContext): Promise<Response> {
   addHops(call, context);
   const tracing = addTraceContext(call, context);
   if (tracing) await tracing;
-  const admitting = admitCall(call, context, listModels);
+  const admitting = admitCall(call, facts, context);
   if (admitting) await admitting;
   if (isRenewable(call)) return sendRenewable(call, attempt, context);
   return noteResponse(await start(call, attempt, context), attempt, context);
@@ -185,7 +180,7 @@ export function callUpstream(
   repeat?: (upstream: Response, attempt: Attempt) => Promise<PreparedCall | Response>,
 ): Promise<UpstreamResponse<Response>> {
   const attempt = startAttempt(context.request, terms, context.services);
-  const sending = { attempt, listModels: terms.listModels };
+  const sending = { attempt, facts: terms };
   const sendBoth = async () => {
     const upstream = await send(call, sending, context);
     const next = await repeat?.(upstream, attempt);
@@ -212,7 +207,7 @@ export function openUpstream(
   const connect = async () => {
     addHops(call, context);
     await addTraceContext(call, context);
-    await admitCall(call, context, terms.listModels);
+    await admitCall(call, terms, context);
     const openOnce = async () => {
       const tokens = tokensOfCall(services.authTools.tokens, call.managed?.revision);
       const tools = { ...beginCall(call, attempt, context), tokens };

@@ -3,22 +3,19 @@ import { noteRates, secondsUntil } from "../../context/met-rates.ts";
 import type { CallerContext, FinishedCall } from "../../context.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import { BudgetError, LimitsUnavailableError, RateLimitError } from "../../errors.ts";
+import { isObject } from "../../lib/json.ts";
 import type { AppliedLimit } from "../../policies/applied.ts";
 import type { Claim, Counted, Refusal, Reservation } from "../../policies/limit-store.ts";
 import { estimateAt } from "../../pricing/cost.ts";
 import { findPriceTiers, type PriceTiers } from "../../pricing/prices.ts";
-import type { ProviderCall } from "../../providers/core/call.ts";
 import type { LimitIncrement } from "../../schemas/logs.ts";
 import { isOperation } from "../facts/operation-facts.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
 import { readView } from "../target/stored-provider.ts";
 import { type ApplicableLimits, findLimits, toApplicable } from "./applicable-limits.ts";
 import { requireLogRoom } from "./log-room.ts";
-import type { ListModels, NamedCall } from "./named-models.ts";
-import { preparePrices } from "./unpriced-models.ts";
-
-/** The parts of a call that limits depend on. */
-type LimitedCall = Pick<ProviderCall, "provider" | "path" | "body">;
+import type { NamedCall } from "./named-models.ts";
+import { type PricedCall, preparePrices } from "./unpriced-models.ts";
 
 /** A use that was counted. */
 interface CountedUse {
@@ -41,15 +38,26 @@ const bytesOfToken = 3;
 /** Most output tokens that are reserved. What a response uses beyond them is counted when it ends. */
 const mostReserved = 1_024;
 
-const outputFields = ["max_completion_tokens", "max_tokens", "max_output_tokens"].map((name) => `"${name}":`);
-/** Characters at each end of a body in which a bound on the output is looked for. */
-const endOfBody = 2_048;
+/** Fields with the bound on output tokens: those of OpenAI's and Anthropic's APIs, of Gemini and of Bedrock's Converse. */
+const outputFields = ["max_completion_tokens", "max_tokens", "max_output_tokens", "maxOutputTokens", "maxTokens"];
+/** Members that hold such a field in the last two. */
+const outputHolders = ["generationConfig", "inferenceConfig"];
+
+/** What limits read of a request before it is sent. */
+export interface CallFacts extends Pick<NamedCall, "listModels"> {
+  /** The request as it was parsed. Absent: its bound on output tokens is not known. */
+  readonly request?: object | undefined;
+}
 
 /** What a call is expected to use of the limits that apply to it. Limits on requests need no estimate. */
-function estimate({ body }: LimitedCall, { money, countTokens }: ApplicableLimits, log: CallRecord): Estimate {
+function estimate(
+  { body, request }: PricedCall & CallFacts,
+  { money, countTokens }: ApplicableLimits,
+  log: CallRecord,
+): Estimate {
   if (!countTokens && money.length === 0) return nothing;
   const length = typeof body === "string" ? body.length : 0;
-  const asked = typeof body === "string" ? readOutputBound(body) : undefined;
+  const asked = readOutputBound(request);
   const prompt = Math.ceil(length / bytesOfToken);
   const output = Math.min(asked ?? mostReserved, mostReserved);
   if (money.length === 0) return { prompt, output, promptCost: 0, outputCost: 0 };
@@ -65,16 +73,15 @@ function pricesOf({ provider, model, prices }: CallRecord): PriceTiers | undefin
 
 const nothing: Estimate = { prompt: 0, output: 0, promptCost: 0, outputCost: 0 };
 
-/** The bound on output tokens in a request body, where it is written in one of the usual fields near one of its ends. */
-function readOutputBound(body: string): number | undefined {
-  const isLong = body.length > 2 * endOfBody;
-  const ends = isLong ? `${body.slice(0, endOfBody)}${body.slice(-endOfBody)}` : body;
-  for (const field of outputFields) {
-    const at = ends.indexOf(field);
-    if (at < 0) continue;
-    const start = at + field.length;
-    const value = Number.parseInt(ends.slice(start, start + 20), 10);
-    if (value >= 0) return value;
+/** The bound on output tokens that a request states; undefined without one. */
+function readOutputBound(request: object | undefined): number | undefined {
+  if (!isObject(request)) return undefined;
+  for (const holder of [request, ...outputHolders.map((name) => request[name])]) {
+    if (!isObject(holder)) continue;
+    for (const name of outputFields) {
+      const bound = holder[name];
+      if (typeof bound === "number" && bound >= 0) return bound;
+    }
   }
   return undefined;
 }
@@ -113,16 +120,20 @@ function readsRecords({ method, log: { operation } }: CallerContext): boolean {
  * Books what a call to a provider may use. A retry of the same target uses what is booked already. A call to another
  * target first settles what the former one used.
  *
- * @param listModels Lists the models that the call names besides the one it is made for. Default: none.
+ * @param facts What limits read of the request.
  * @returns A promise only where the caller's workspace is not in memory.
  * @throws {BudgetError} 412 if a budget is used up.
  * @throws {RateLimitError} 429 if a rate limit is used up.
  * @throws {LimitsUnavailableError} 503 if shared counters are away, and nothing may pass without them.
  */
-export function admitCall(call: LimitedCall, context: CallerContext, listModels?: ListModels): void | Promise<void> {
+export function admitCall(
+  { provider, path, body }: PricedCall,
+  { listModels, request }: CallFacts,
+  context: CallerContext,
+): void | Promise<void> {
+  const call = { provider, path, body, listModels, request };
   const view = viewOf(context);
-  if (view instanceof Promise) return view.then((read) => admit(call, { view: read, listModels }, context));
-  return admit(call, { view, listModels }, context);
+  return view instanceof Promise ? view.then((read) => admit(call, read, context)) : admit(call, view, context);
 }
 
 /**
@@ -130,7 +141,7 @@ export function admitCall(call: LimitedCall, context: CallerContext, listModels?
  *
  * @throws {GatewayError} As `admitCall`: a budget or rate limit is used up meanwhile.
  */
-export async function admitSession(call: LimitedCall & NamedCall, context: CallerContext): Promise<void> {
+export async function admitSession(call: PricedCall & NamedCall, context: CallerContext): Promise<void> {
   const view = await viewOf(context);
   const found = findLimits(call, view, context);
   preparePrices(call, { view, limits: found }, context);
@@ -144,7 +155,7 @@ export async function admitSession(call: LimitedCall & NamedCall, context: Calle
  * @throws {GatewayError} If a limit on requests is used up.
  */
 export async function admitCached(
-  call: Pick<LimitedCall, "provider"> & NamedCall,
+  call: Pick<PricedCall, "provider"> & NamedCall,
   context: CallerContext,
 ): Promise<void> {
   const { all } = findLimits(call, await viewOf(context), context);
@@ -159,11 +170,11 @@ function viewOf(context: CallerContext): WorkspaceView | undefined | Promise<Wor
 }
 
 function admit(
-  call: LimitedCall,
-  { view, listModels }: { view: WorkspaceView | undefined; listModels: ListModels | undefined },
+  call: PricedCall & CallFacts,
+  view: WorkspaceView | undefined,
   context: CallerContext,
 ): void | Promise<void> {
-  const found = findLimits({ provider: call.provider, listModels }, view, context);
+  const found = findLimits(call, view, context);
   preparePrices(call, { view, limits: found }, context);
   if (found.all.length === 0 && !context.log.booking) return;
   if (!readsRecords(context)) return book(call, found, context);
@@ -174,7 +185,7 @@ const isSamePlace = (one: BookedPlace, other: BookedPlace): boolean =>
   one.every((part, index) => part === other[index]);
 
 /** @returns A promise only where processes share the counters. */
-function book(call: LimitedCall, limits: ApplicableLimits, context: CallerContext): void | Promise<void> {
+function book(call: PricedCall & CallFacts, limits: ApplicableLimits, context: CallerContext): void | Promise<void> {
   const { log, services } = context;
   const applied = limits.all;
   const place: BookedPlace = [log.label, call.provider.slug, log.stored?.slug, log.model];

@@ -21,7 +21,7 @@ export interface NamedCall {
 }
 
 /** Lists the models that a call names. It runs only where a limit depends on models. */
-export type ListModels = () => NamedModels;
+type ListModels = () => NamedModels;
 
 const noNames: readonly string[] = [];
 

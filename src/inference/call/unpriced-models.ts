@@ -55,8 +55,8 @@ function listWithFallback({ fallback, lists, ofProviders }: UnpricedRule, provid
   return list;
 }
 
-/** The parts of a call that the price depends on. */
-type PricedCall = Pick<ProviderCall, "provider" | "path" | "body">;
+/** The parts of a call that its price and its limits depend on. */
+export type PricedCall = Pick<ProviderCall, "provider" | "path"> & { readonly body?: ProviderCall["body"] | undefined };
 
 /** Models that a call names. A forwarded request may name one in its path. */
 function modelsOf({ provider, path }: PricedCall, { model, operation }: CallRecord): string[] {

@@ -145,14 +145,15 @@ async function pass(
   request: PassthroughRequest,
   context: CallerContext,
 ): Promise<PassthroughResponse> {
-  const { body, text, model, named } = request.upload;
+  const { body, text, model, named, members } = request.upload;
   requireForwardable(destination);
   const passed = readPassthroughDestination(destination, context, model);
   requireNativeRoute(destination, context);
   const call = preparePassthrough(passed, request, context);
   const forwarded = { provider: destination.provider, path: passed.path, body, named };
   requireForwardedModels(destination, { ...call, body: body === undefined ? undefined : { text } });
-  return callUpstream(call, { ...times, listModels: () => modelsOfForwarded(forwarded, context) }, context);
+  const facts = { listModels: () => modelsOfForwarded(forwarded, context), request: members };
+  return callUpstream(call, { ...times, ...facts }, context);
 }
 
 /** The model named in the query of a forwarded request. */

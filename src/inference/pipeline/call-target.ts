@@ -298,7 +298,7 @@ export async function callTarget<Name extends OperationName>(
     return prepare();
   };
   try {
-    const terms = { ...timesOf(target, context), listModels: () => modelsInBody(asked) };
+    const terms = { ...timesOf(target, context), listModels: () => modelsInBody(asked), request: asked };
     const { upstream, attempt } = await callUpstream(prepare(), terms, context, operation.repair && repeat);
     received.headers = upstream.headers;
     const { guard, capture } = target;

@@ -18,6 +18,8 @@ export interface SettingsDefinition<Settings> {
   configNames?: Readonly<Record<string, readonly string[]>>;
   /** Members that configs and integrations may hold and that nothing reads, by their whole names. */
   unread?: v.ObjectEntries;
+  /** Settings without a mark are hidden in logs, as by `hiddenSetting`. Default: they are shown. */
+  hidesUnmarked?: boolean;
   /** What calls need besides settings that have a default. */
   requires?: Requirements;
   /** Fields of virtual keys that give settings, by the whole name of the setting. */
@@ -84,6 +86,9 @@ export const secretSetting = <const Schema extends v.GenericSchema>(schema: Sche
 
 /** A setting that names an account: it is stored and shown as it is, and logs have a digest of its header. */
 export const hiddenSetting = <const Schema extends v.GenericSchema>(schema: Schema) => mark(schema, { isHidden: true });
+
+/** A setting that logs show as it is, where settings without a mark are hidden. */
+export const plainSetting = <const Schema extends v.GenericSchema>(schema: Schema) => mark(schema, { isHidden: false });
 
 /** A setting that decides who gets requests, and the credential with them. */
 export const addressSetting = <const Schema extends v.GenericSchema>(schema: Schema) =>
@@ -181,27 +186,41 @@ const noMarks: SettingMarks = {
 function toSetting(
   { name, header }: { name: string; header: string },
   entry: v.GenericSchema,
-  others: readonly string[],
+  {
+    others = [],
+    hidesUnmarked = false,
+  }: { others?: readonly string[] | undefined; hidesUnmarked?: boolean | undefined },
 ): ProviderSetting {
   const { stored, ...marks } = marksOf(entry);
   const member = header.replaceAll("-", "_");
-  return { ...noMarks, ...marks, name, header, member, names: [member, ...others], stored: toStored(entry, stored) };
+  const isHidden = hidesUnmarked && Object.keys(marks).length === 0;
+  return {
+    ...noMarks,
+    isHidden,
+    ...marks,
+    name,
+    header,
+    member,
+    names: [member, ...others],
+    stored: toStored(entry, stored),
+  };
 }
 
 /** Settings under their names in configs and integrations, with their attributes. */
 export function listSettings(definition: SettingsDefinition<unknown>): ProviderSetting[] {
-  const { configNames = {}, schema } = definition;
+  const { configNames = {}, schema, hidesUnmarked } = definition;
   return settingHeaders(definition).flatMap((named) => {
     const entry = schema.entries[named.name];
-    return entry ? [toSetting(named, entry as v.GenericSchema, configNames[named.name] ?? [])] : []; // none is async
+    const others = configNames[named.name];
+    return entry ? [toSetting(named, entry as v.GenericSchema, { others, hidesUnmarked })] : []; // none is async
   });
 }
 
 /** Members that are taken and that nothing reads, as `listSettings`. */
-export function listUnread({ unread = {} }: SettingsDefinition<unknown>): ProviderSetting[] {
+export function listUnread({ unread = {}, hidesUnmarked }: SettingsDefinition<unknown>): ProviderSetting[] {
   return Object.entries(unread).map(([name, entry]) => {
     const stored = entry as v.GenericSchema; // none is async
-    return { ...toSetting({ name, header: name.replaceAll("_", "-") }, stored, []), stored };
+    return { ...toSetting({ name, header: name.replaceAll("_", "-") }, stored, { hidesUnmarked }), stored };
   });
 }
 

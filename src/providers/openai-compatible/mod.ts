@@ -78,7 +78,7 @@ export interface OpenaiCompatibleRules extends MediaRules {
 }
 
 /** Differences between providers that speak OpenAI's shapes. */
-interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules {
+export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules {
   slug: string;
   baseUrl: string | ((settings: Settings, facts: { path: string }) => string);
   settings: SettingsDefinition<Settings>;
