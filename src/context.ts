@@ -286,6 +286,8 @@ export interface RequestContext {
   readonly log: CallRecord;
   /** Replacements for numbers in the parsed body that lose precision; absent without such numbers. */
   numbers?: ExactNumbers;
+  /** The parsed body of a control plane request, for its audit row; absent without a body. */
+  adminBody?: unknown;
   /** Memory held for bodies of this request; absent while all are small. */
   hold?: ByteHold | undefined;
 }

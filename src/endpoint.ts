@@ -2,6 +2,7 @@ import * as v from "valibot";
 import type { KeyAccess } from "./auth/access.ts";
 import { reserveBody } from "./context/held-bodies.ts";
 import type { CallerContext, NativeRouteRules, RequestContext, Services } from "./context.ts";
+import type { Audited } from "./control/audit-chain.ts";
 import {
   BodyTooLargeError,
   type ErrorForm,
@@ -176,8 +177,8 @@ export interface FormEndpoint extends EndpointBase {
 export interface AdminEndpoint extends EndpointBase {
   readonly kind: "admin";
   readonly access: KeyAccess;
-  /** Record type and verb in the audit log; absent: the route changes nothing. */
-  readonly audit?: { readonly resource: string; readonly action: string };
+  /** What the audit log says of the route's calls; absent: it changes nothing. */
+  readonly audit?: Audited;
   readonly body?: v.GenericSchema;
   /** A missing body counts as an empty object. */
   readonly bodyOptional?: boolean;
@@ -193,7 +194,7 @@ export interface ScimEndpoint extends EndpointBase {
   readonly access: "scim";
   /** Status of a successful response. */
   readonly success: 200 | 201 | 204;
-  readonly audit?: NonNullable<AdminEndpoint["audit"]>;
+  readonly audit?: Audited;
   readonly body?: v.GenericSchema;
   /** Called with the parsed body. */
   handleScim(body: unknown, context: CallerContext): Promise<Reply>;

@@ -35,7 +35,7 @@ export const cacheEndpoints: readonly AdminEndpoint[] = [
     summary: "Remove stored responses",
     query,
     access: { keys: "any", scopes: ["configs.update"] },
-    audit: { resource: "cache", action: "purge" },
+    audit: { resource: "cache", action: "purge", store: null },
     response: CachePurge,
     handle: purgeCache,
   }),

@@ -281,7 +281,7 @@ async function deleteConfig(call: AdminCall<undefined>) {
   };
 }
 
-const audit = (action: string) => ({ resource: "configs", action });
+const audit = (action: string) => ({ resource: "configs", action, store: "configs" as const });
 const access = (verb: string) => ({ keys: "any" as const, scopes: [`configs.${verb}`] });
 const row = { tag: "Configs" };
 

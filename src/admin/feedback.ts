@@ -75,7 +75,7 @@ async function findFeedback(context: CallerContext): Promise<FeedbackRow> {
   return requireFound(isAdmin ? found : undefined, "feedback");
 }
 
-const audited = { resource: "feedback", action: "update" };
+const audited = { resource: "feedback", action: "update", store: null };
 
 /** What a rating says, as the audit log shows it. */
 const shown = ({ value, weight, metadata }: Pick<FeedbackRow, "value" | "weight" | "metadata">) => ({

@@ -1,5 +1,15 @@
+import type { PlacedStoreName } from "../db/stores/control.ts";
 import type { AuditLogRow } from "../db/tables/audit.ts";
 import type { Mac } from "../lib/hash.ts";
+
+/** What the audit log says of calls of a route. */
+export interface Audited {
+  /** Type of the record. */
+  readonly resource: string;
+  readonly action: string;
+  /** Where the workspace of a record is read; null: records of this type are the organisation's. */
+  readonly store: PlacedStoreName | null;
+}
 
 /** An audit row before it is appended to the chain. */
 export type AuditDraft = Omit<AuditLogRow, "organisationId" | "seq" | "mac">;

@@ -58,6 +58,15 @@ for (const { method, path, access } of writes) {
   });
 }
 
+test("an audit row has the numbers of a body as they were sent", async () => {
+  clock.advance(60_000);
+  const config = { override_params: { seed: "SEED" } };
+  const body = JSON.stringify({ name: "Seeded", config }).replace('"SEED"', "12345678901234567890");
+  await done(call(gateway, "POST /configs", { key: workspaceKey, body }));
+  const { records } = await readLog();
+  assert.match(JSON.stringify(records[0]), /12345678901234567890/);
+});
+
 test("reads leave no audit row", async () => {
   const before = (await readLog()).total;
   await done(call(gateway, "GET /configs"));

@@ -315,7 +315,7 @@ const access = (verb: string) => ({
   keys: "any" as const,
   scopes: keyKinds.map((kind) => `${families[kind]}.${verb}`),
 });
-const audit = (action: string) => ({ resource: "api_keys", action });
+const audit = (action: string) => ({ resource: "api_keys", action, store: "apiKeys" as const });
 const workspaceQuery = { name: "workspace_id", description: "One workspace, for keys of the organisation" };
 
 /** Endpoints of API keys. */

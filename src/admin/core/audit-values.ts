@@ -1,14 +1,8 @@
 import { type CallerContext, clientAddressOf, type Services } from "../../context.ts";
-import type { AuditDraft } from "../../control/audit-chain.ts";
+import type { AuditDraft, Audited } from "../../control/audit-chain.ts";
 import type { Undo } from "../../control/commit.ts";
 import type { Statement } from "../../db/client.ts";
-import type { ControlStores } from "../../db/stores/control.ts";
-import type { AdminEndpoint } from "../../endpoint.ts";
-import { parseJson } from "../../lib/json.ts";
-import { type HeldBody, textOfBody } from "../../logs/body.ts";
 import { hideSecrets } from "./hide-secrets.ts";
-
-type Audited = NonNullable<AdminEndpoint["audit"]>;
 
 /** Most characters that are stored of a body, a query, an address or a header value. */
 const stored = { body: 16_384, query: 4_096, uri: 2_048, header: 200 };
@@ -22,16 +16,12 @@ function storedText(text: string, length: number, { redactor }: Pick<Services, "
   return redactor.text(text.slice(0, length + longestSecret)).slice(0, length);
 }
 
-/** A body, or what stands for it, as the audit log stores it; bodies that are not JSON are not stored. */
-function bodyText(
-  body: HeldBody | null,
-  other: object | undefined,
-  services: Pick<Services, "contentRules" | "redactor">,
-): string {
-  const value = other ?? (body === null ? undefined : parseJson(textOfBody(body)));
+/** The body of a call, or what stands for it, as the audit log stores it; bodies that are not JSON are not stored. */
+function bodyText({ adminBody, numbers, services }: CallerContext, other: object | undefined): string {
+  const value = other ?? adminBody;
   if (value === undefined) return "";
-  const shown = hideSecrets(value, services.contentRules.secretSettings);
-  return storedText(JSON.stringify(shown), stored.body, services);
+  const text = JSON.stringify(hideSecrets(value, services.contentRules.secretSettings));
+  return storedText(numbers?.restore(text) ?? text, stored.body, services);
 }
 
 /** Headers that identify the caller, its address and its client; others are not stored. */
@@ -71,59 +61,21 @@ async function headersText({ headers, services }: CallerContext): Promise<string
   return JSON.stringify(Object.fromEntries(shown));
 }
 
-/** Record stores by the kind in audit rows. */
-function storeOf(resource: string, stores: ControlStores) {
-  switch (resource) {
-    case "api_keys":
-      return stores.apiKeys;
-    case "configs":
-      return stores.configs;
-    case "guardrails":
-      return stores.guardrails;
-    case "collections":
-      return stores.collections;
-    case "log_exports":
-      return stores.logExports;
-    case "labels":
-      return stores.labels;
-    case "prompts":
-      return stores.prompts;
-    case "prompt_partials":
-      return stores.partials;
-    case "usage_limit_policies":
-      return stores.usageLimitPolicies;
-    case "rate_limit_policies":
-      return stores.rateLimitPolicies;
-    case "integrations":
-      return stores.integrations;
-    case "mcp_integrations":
-      return stores.mcpIntegrations;
-    case "mcp_servers":
-      return stores.mcpServers;
-    case "providers":
-    case "virtual_keys":
-      return stores.providers;
-    default:
-      return undefined;
-  }
-}
-
 /** The workspace a call was about: the caller's own, the one it named, or the named record's. */
 async function workspaceOf(
-  { resource }: Audited,
+  { store }: Audited,
   { principal, namedWorkspaceId, services: { control } }: CallerContext,
   { recordId, status }: { recordId: string | undefined; status: number },
 ): Promise<string | null> {
   if (principal.workspaceId !== null) return principal.workspaceId;
   if (namedWorkspaceId !== undefined) return namedWorkspaceId;
-  if (recordId === undefined) return null;
+  if (recordId === undefined || store === null) return null;
   const tenant = { organisationId: principal.organisationId, workspaceId: null };
-  if (resource === "workspaces") {
+  if (store === "workspaces") {
     // one that is made now is not stored yet
     return status < 400 ? recordId : ((await control.stores.workspaces.get(tenant, recordId))?.id ?? null);
   }
-  const row = await storeOf(resource, control.stores)?.get(tenant, recordId);
-  return row?.workspaceId ?? null;
+  return (await control.stores[store].get(tenant, recordId))?.workspaceId ?? null;
 }
 
 /** The audit row of a request, before its place in the chain is known. */
@@ -140,7 +92,7 @@ async function draftAudit(
     method: context.method,
     uri: storedText(url.pathname, stored.uri, services),
     queryParams: storedText(JSON.stringify(query), stored.query, services),
-    requestBody: bodyText(context.log.requestBody, result.audited, services),
+    requestBody: bodyText(context, result.audited),
     requestHeaders: await headersText(context),
     userId: principal.userId ?? principal.keyId,
     userType: principal.userId === null ? "api_key" : "user",

@@ -1,5 +1,6 @@
 import type * as v from "valibot";
 import type { CallerContext } from "../../context.ts";
+import type { Audited } from "../../control/audit-chain.ts";
 import type { Undo } from "../../control/commit.ts";
 import type { Statement } from "../../db/client.ts";
 import type { ControlStores } from "../../db/stores/control.ts";
@@ -93,7 +94,7 @@ export function defineWrite<
   Answer extends AnswerSchema = AnswerSchema,
 >(
   definition: EndpointDefinition & {
-    audit: NonNullable<AdminEndpoint["audit"]>;
+    audit: Audited;
     body?: Schema;
     response?: Answer;
     handle(call: AdminCall<v.InferOutput<Schema>>): Promise<Outcome<AnswerOf<Answer>>>;

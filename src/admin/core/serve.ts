@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { requireAccess } from "../../auth/access.ts";
-import type { CallerContext } from "../../context.ts";
+import type { CallerContext, RequestContext } from "../../context.ts";
 import { requireRole } from "../../endpoint/role.ts";
 import { type AdminEndpoint, readJsonBody } from "../../endpoint.ts";
 import { InvalidRequestError, PermissionError, toGatewayError } from "../../errors.ts";
@@ -31,7 +31,7 @@ function requireOwnOrganisation(context: CallerContext, body: unknown): void {
 }
 
 /** The body of a control plane request, not validated yet. */
-export async function readAdminBody(context: CallerContext, bodyOptional: boolean | undefined): Promise<unknown> {
+export async function readAdminBody(context: RequestContext, bodyOptional = false): Promise<unknown> {
   const length = context.headers.get("content-length");
   const isEmpty =
     length === "0" ||
@@ -39,7 +39,9 @@ export async function readAdminBody(context: CallerContext, bodyOptional: boolea
   if (bodyOptional && isEmpty) return {};
   // some hosts give every request but GET a stream, also where nothing was sent
   const options = bodyOptional ? { empty: "{}" } : {};
-  return (await readJsonBody(context, maxAdminBodyBytes, context.services, options)).value;
+  const { value } = await readJsonBody(context, maxAdminBodyBytes, context.services, options);
+  context.adminBody = value;
+  return value;
 }
 
 /**

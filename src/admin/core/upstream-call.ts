@@ -1,8 +1,7 @@
+import type { Audited } from "../../control/audit-chain.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { jsonReply } from "../../lib/reply.ts";
 import { type AdminCall, type AnswerOf, type AnswerSchema, toCall } from "./endpoint.ts";
-
-export type Audited = NonNullable<AdminEndpoint["audit"]>;
 
 /**
  * Declares an endpoint that calls an upstream. Its handler writes the audit row after the call: the work of other writes does

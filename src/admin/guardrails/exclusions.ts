@@ -66,7 +66,7 @@ export const exclusionEndpoints: readonly AdminEndpoint[] = (["input", "output"]
       method: "PUT",
       summary: `Change the workspaces excluded from ${guardrails}`,
       access: access("update"),
-      audit: { resource: "workspace_exclusions", action: "update" },
+      audit: { resource: "workspace_exclusions", action: "update", store: null },
       body: UpdateExclusions,
       response: NoContent,
       handle: (call) => updateExclusions(call, direction),

@@ -166,7 +166,7 @@ async function updateMapping(
   return { answer: { map_id: id }, recordId: guardrail.id, statements: statement ? [statement] : [] };
 }
 
-const audit = { resource: "guardrails", action: "update" };
+const audit = { resource: "guardrails", action: "update", store: "guardrails" as const };
 
 function defineMappings(level: Level, guardrails: string, what: string): readonly AdminEndpoint[] {
   const families = level === "any" ? ["guardrails", "organisation_guardrails"] : ["organisation_guardrails"];

@@ -284,7 +284,7 @@ async function deleteGuardrail(call: AdminCall<undefined>, level: Level) {
   };
 }
 
-const audit = (action: string) => ({ resource: "guardrails", action });
+const audit = (action: string) => ({ resource: "guardrails", action, store: "guardrails" as const });
 
 /** The endpoints of one level; the words name its records in summaries. */
 function defineGuardrails(level: Level, all: string, words: { one: string; many: string }): AdminEndpoint[] {

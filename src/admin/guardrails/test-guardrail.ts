@@ -73,7 +73,7 @@ function toSubject({ context }: AdminCall<unknown>, row: GuardrailRow, tested: T
   };
 }
 
-const audit = { resource: "guardrails", action: "test" };
+const audit = { resource: "guardrails", action: "test", store: "guardrails" as const };
 
 /**
  * `POST /guardrails/{id}/test`: runs a guardrail without a request, and changes nothing. Services and models that its

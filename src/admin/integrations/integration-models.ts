@@ -193,7 +193,7 @@ const access = (verb: string) => ({
   keys: "any" as const,
   scopes: [scopeOf("workspace", verb), scopeOf("organisation", verb)],
 });
-const audit = (action: string) => ({ resource: "integrations", action });
+const audit = (action: string) => ({ resource: "integrations", action, store: "integrations" as const });
 
 /** Endpoints of an integration's models. */
 export const integrationModelEndpoints: readonly AdminEndpoint[] = [

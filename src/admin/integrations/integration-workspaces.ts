@@ -237,7 +237,7 @@ export const integrationWorkspaceEndpoints: readonly AdminEndpoint[] = [
     method: "PUT",
     summary: "Change which workspaces may use an integration",
     access: access("update"),
-    audit: { resource: "integrations", action: "update" },
+    audit: { resource: "integrations", action: "update", store: "integrations" as const },
     body: UpdateWorkspaceAccess,
     response: NoContent,
     handle: updateWorkspaces,

@@ -174,7 +174,7 @@ const access = (verb: string) => ({
   keys: "any" as const,
   scopes: [scopeOf("workspace", verb), scopeOf("organisation", verb)],
 });
-const audit = (action: string) => ({ resource: "integrations", action });
+const audit = (action: string) => ({ resource: "integrations", action, store: "integrations" as const });
 const one = "/v1/integrations/:slug";
 
 /** Endpoints of integrations: credentials of model providers. */

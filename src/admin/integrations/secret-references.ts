@@ -296,7 +296,7 @@ async function deleteSecretReference(call: AdminCall<undefined>) {
   };
 }
 
-const audit = (action: string) => ({ resource: "secret_references", action });
+const audit = (action: string) => ({ resource: "secret_references", action, store: null });
 const access = (verb: string) => ({ keys: "admin" as const, scopes: [`secret_references.${verb}`] });
 const all = { tag: "Secret references", path: "/v1/secret-references" };
 const one = { tag: "Secret references", path: "/v1/secret-references/:id" };

@@ -1,5 +1,6 @@
 import { createOwnRequest } from "../../context/own-request.ts";
 import type { CallerContext } from "../../context.ts";
+import type { Audited } from "../../control/audit-chain.ts";
 import type { ProviderRow } from "../../db/tables/integrations.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { ConflictError } from "../../errors.ts";
@@ -11,7 +12,7 @@ import { ProviderTest } from "../../schemas/integrations.ts";
 import { commitAudited } from "../core/audit-values.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { readTenant } from "../core/request.ts";
-import { type Audited, defineUpstreamCall } from "../core/upstream-call.ts";
+import { defineUpstreamCall } from "../core/upstream-call.ts";
 import { findIntegration, namedWorkspace, scopeOf } from "./integration-records.ts";
 import { findProvider, providerAccess } from "./providers.ts";
 
@@ -91,7 +92,7 @@ async function runTest(row: ProviderRow, { context }: AdminCall<undefined>): Pro
   return { object: "provider_test", provider: row.slug, ...shown, response_time_ms };
 }
 
-const ofTest = (resource: string): Audited => ({ resource, action: "test" });
+const ofTest = (store: "providers" | "integrations"): Audited => ({ resource: store, action: "test", store });
 
 async function testOfProvider(call: AdminCall<undefined>) {
   const { row } = await findProvider(call);

@@ -267,7 +267,7 @@ async function readContent(context: RequestContext) {
 }
 
 const row = { tag: "Log exports", access: { keys: "any" as const, scopes: ["logs.export"] } };
-const audit = (action: string) => ({ resource: "log_exports", action });
+const audit = (action: string) => ({ resource: "log_exports", action, store: "logExports" as const });
 const all = "/v1/logs/exports";
 const reserved = { id: ["field-restrictions"] };
 const one = { path: `${all}/:id`, reserved };

@@ -131,7 +131,7 @@ const access = (verb: string) => ({
   tag: "MCP servers",
   access: { keys: "any" as const, scopes: [`mcp_servers.${verb}`] },
 });
-const audit = (action: string) => ({ resource: "mcp_connections", action });
+const audit = (action: string) => ({ resource: "mcp_connections", action, store: null });
 const user = { name: "user_id", description: "The user, for keys of services; default: the user of the key" };
 const path = "/v1/mcp-servers/:slug";
 

@@ -100,7 +100,7 @@ export const mcpIntegrationWorkspaceEndpoints: readonly AdminEndpoint[] = [
     method: "PUT",
     summary: "Change which workspaces may use an MCP integration",
     access: access("update"),
-    audit: { resource: "mcp_integrations", action: "update" },
+    audit: { resource: "mcp_integrations", action: "update", store: "mcpIntegrations" as const },
     body: UpdateMcpWorkspaces,
     response: NoContent,
     handle: updateWorkspaces,

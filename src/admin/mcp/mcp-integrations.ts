@@ -148,7 +148,7 @@ const access = (verb: string) => ({
   keys: "any" as const,
   scopes: [mcpScopeOf("workspace", verb), mcpScopeOf("organisation", verb)],
 });
-const audit = (action: string) => ({ resource: "mcp_integrations", action });
+const audit = (action: string) => ({ resource: "mcp_integrations", action, store: "mcpIntegrations" as const });
 const one = "/v1/mcp-integrations/:slug";
 
 /** Endpoints of MCP integrations: upstream MCP servers and their credentials. */

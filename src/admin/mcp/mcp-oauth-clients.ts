@@ -112,7 +112,7 @@ async function deleteClient(call: AdminCall<undefined>) {
 }
 
 const path = "/v1/mcp-oauth-clients";
-const audit = (action: string) => ({ resource: "oauth_clients", action });
+const audit = (action: string) => ({ resource: "oauth_clients", action, store: null });
 const row = (verb: string) => ({ tag: "MCP OAuth", access: { keys: "any" as const, scopes: [`mcp_servers.${verb}`] } });
 
 /** Endpoints of OAuth clients that administrators create. */

@@ -113,7 +113,7 @@ async function readClientInfo(call: AdminCall<undefined>): Promise<AnswerOf<type
 }
 
 const path = "/v1/mcp-servers/:slug";
-const audit = (action: string) => ({ resource: "mcp_integrations", action });
+const audit = (action: string) => ({ resource: "mcp_integrations", action, store: "mcpIntegrations" as const });
 const access = (verb: string) => ({ keys: "any" as const, scopes: [`mcp_servers.${verb}`] });
 
 /** Endpoints for what others read of a server, and for the gateway's client there. */

@@ -198,7 +198,7 @@ async function deleteMcpServer(call: AdminCall<undefined>) {
 
 const row = { tag: "MCP servers" };
 const access = (verb: string) => ({ keys: "any" as const, scopes: [`mcp_servers.${verb}`] });
-const audit = (action: string) => ({ resource: "mcp_servers", action });
+const audit = (action: string) => ({ resource: "mcp_servers", action, store: "mcpServers" as const });
 const one = "/v1/mcp-servers/:slug";
 
 /** Endpoints of MCP servers: MCP integrations in use in a workspace. */

@@ -1,4 +1,5 @@
 import type { CallerContext } from "../../context.ts";
+import type { Audited } from "../../control/audit-chain.ts";
 import type { McpServer } from "../../control/mcp/mcp-server.ts";
 import { type AccountHeaders, needsAccount } from "../../control/mcp/mcp-sync.ts";
 import type { UpstreamTest } from "../../control/mcp/read-upstream.ts";
@@ -10,7 +11,7 @@ import { McpMetadata, McpSyncResult, McpTestResult } from "../../schemas/mcp.ts"
 import { commitAudited } from "../core/audit-values.ts";
 import { type AdminCall, type AnswerOf, defineRead } from "../core/endpoint.ts";
 import { requireFound, toIso } from "../core/request.ts";
-import { type Audited, defineUpstreamCall } from "../core/upstream-call.ts";
+import { defineUpstreamCall } from "../core/upstream-call.ts";
 import { findMcpIntegration, mcpScopeOf, organisationOf, showAddress } from "./mcp-integration-records.ts";
 import { findIntegrationOf, findMcpServer, ofServer } from "./mcp-server-records.ts";
 
@@ -82,12 +83,16 @@ async function syncIntegration(
 ): Promise<string | null> {
   const { mcpSync, stores } = context.services.control;
   const reading = await mcpSync.read(row, totalMs, await accountAt(row, context));
-  const { error } = await commitAudited({ resource: "mcp_integrations", action }, context, async () => {
-    // it may have changed, or been deleted, while its server answered
-    const found = await stores.mcpIntegrations.find(organisationOf(row), { id: row.id });
-    const current = requireFound(found?.url === row.url ? found : undefined, "MCP integration");
-    return { ...(await mcpSync.store(current, reading)), recordId: row.id };
-  });
+  const { error } = await commitAudited(
+    { resource: "mcp_integrations", action, store: "mcpIntegrations" as const },
+    context,
+    async () => {
+      // it may have changed, or been deleted, while its server answered
+      const found = await stores.mcpIntegrations.find(organisationOf(row), { id: row.id });
+      const current = requireFound(found?.url === row.url ? found : undefined, "MCP integration");
+      return { ...(await mcpSync.store(current, reading)), recordId: row.id };
+    },
+  );
   return error;
 }
 
@@ -145,7 +150,8 @@ async function testOfServer(call: AdminCall<undefined>) {
   return testIntegration(row, call.context, { ...ofTest("mcp_servers"), recordId: id });
 }
 
-const ofTest = (resource: string): Audited => ({ resource, action: "test" });
+const ofTests = { mcp_integrations: "mcpIntegrations", mcp_servers: "mcpServers" } as const;
+const ofTest = (resource: keyof typeof ofTests): Audited => ({ resource, action: "test", store: ofTests[resource] });
 
 const ofIntegrations = (verb: string) => ({
   keys: "any" as const,
@@ -172,7 +178,7 @@ export const mcpSyncEndpoints: readonly AdminEndpoint[] = [
     path: `${integrations}/sync`,
     summary: "Read the tools, prompts and resources of an MCP integration again",
     access: ofIntegrations("update"),
-    audit: { resource: "mcp_integrations", action: "sync" },
+    audit: { resource: "mcp_integrations", action: "sync", store: "mcpIntegrations" as const },
     response: McpSyncResult,
     handle: sync,
   }),

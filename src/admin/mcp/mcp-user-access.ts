@@ -110,7 +110,7 @@ export const mcpUserAccessEndpoints: readonly AdminEndpoint[] = [
     method: "PUT",
     summary: "Change who may use an MCP server",
     access: access("update"),
-    audit: { resource: "mcp_servers", action: "update" },
+    audit: { resource: "mcp_servers", action: "update", store: "mcpServers" as const },
     body: UpdateUserAccess,
     response: McpSuccess,
     handle: updateUserAccess,

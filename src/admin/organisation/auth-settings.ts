@@ -155,7 +155,7 @@ export const authSettingsEndpoints: readonly AdminEndpoint[] = [
     method: "PUT",
     summary: "Change how tokens are verified",
     access: access("update"),
-    audit: { resource: "organisations", action: "update_auth_settings" },
+    audit: { resource: "organisations", action: "update_auth_settings", store: null },
     body: UpdateAuthSettings,
     response: AuthSettingsReply,
     handle: updateAuthSettings,

@@ -271,7 +271,7 @@ async function pingDeployment(call: AdminCall<undefined>): Promise<AnswerOf<type
   };
 }
 
-const audit = (action: string) => ({ resource: "deployments", action });
+const audit = (action: string) => ({ resource: "deployments", action, store: null });
 const access = (verb: string) => ({ keys: "admin" as const, scopes: [`deployments.${verb}`] });
 const all = { tag: "Deployments", path: "/v1/deployments" };
 const one = { tag: "Deployments", path: "/v1/deployments/:id" };

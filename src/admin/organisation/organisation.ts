@@ -198,7 +198,7 @@ async function updateDefaults(call: AdminCall<OrganisationDefaults>) {
 
 const row = { tag: "Organisation" };
 const access = (verb: string) => ({ keys: "admin" as const, scopes: [`organisation_settings.${verb}`] });
-const audit = (action: string) => ({ resource: "organisations", action });
+const audit = (action: string) => ({ resource: "organisations", action, store: null });
 const one = "/v1/organisations/:id";
 const defaultsPath = "/v1/admin/organisation/defaults";
 

@@ -271,7 +271,7 @@ async function deleteWorkspace(call: AdminCall<DeleteWorkspace>) {
 const row = { tag: "Workspaces" };
 const access = (verb: string) => ({ keys: "any" as const, scopes: [`workspaces.${verb}`] });
 const adminAccess = (verb: string) => ({ keys: "admin" as const, scopes: [`workspaces.${verb}`] });
-const audit = (action: string) => ({ resource: "workspaces", action });
+const audit = (action: string) => ({ resource: "workspaces", action, store: "workspaces" as const });
 const all = "/v1/admin/workspaces";
 const one = `${all}/:id`;
 

@@ -172,7 +172,7 @@ export function defineEntities({ path, resource }: { path: string; resource: str
       method: "PUT",
       summary: "Set a counter of a usage limit to 0",
       access: policyAccess("update"),
-      audit: { resource, action: "reset" },
+      audit: { resource, action: "reset", store: "usageLimitPolicies" },
       query: [workspaceQuery],
       response: NoContent,
       handle: resetEntity,

@@ -1,5 +1,5 @@
 import type * as v from "valibot";
-import type { ControlStores } from "../../db/stores/control.ts";
+import type { ControlStores, PlacedStoreName } from "../../db/stores/control.ts";
 import type { Filter, TenantStore } from "../../db/tenant-store.ts";
 import type { AdminEndpoint, QueryParameter } from "../../endpoint.ts";
 import { NoContent } from "../../schemas/objects.ts";
@@ -66,6 +66,7 @@ interface PolicyKind<Row extends PolicyRow, Create extends v.GenericSchema, Upda
   resource: string;
   /** For summaries. */
   words: { one: string; many: string };
+  store: PlacedStoreName;
   storeOf(stores: ControlStores): PolicyStore<Row>;
   /** Filters of the list beside the workspace and the status: the values of each column. */
   filters: Readonly<Record<string, readonly string[]>>;
@@ -127,7 +128,7 @@ export function definePolicies<
   const { words, storeOf, detail, responses } = kind;
   const all = { tag, path: kind.path };
   const one = { tag, path: `${kind.path}/:id` };
-  const audit = (action: string) => ({ resource: kind.resource, action });
+  const audit = (action: string) => ({ resource: kind.resource, action, store: kind.store });
   const filterQuery = Object.entries(kind.filters).map(([name, values]) => ({ name, description: values.join(", ") }));
   return [
     defineRead({

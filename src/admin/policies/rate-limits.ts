@@ -104,6 +104,7 @@ export const rateLimitPolicyEndpoints: readonly AdminEndpoint[] = definePolicies
   path: "/v1/policies/rate-limits",
   resource: "rate_limit_policies",
   words: { one: "a rate limit", many: "rate limits" },
+  store: "rateLimitPolicies",
   storeOf: ({ rateLimitPolicies }) => rateLimitPolicies,
   filters: { type: rateTypes, unit: rateUnits, target: rateTargets },
   responses: { list: RateLimitPolicyList, one: RateLimitPolicy },

@@ -138,6 +138,7 @@ export const usageLimitPolicyEndpoints: readonly AdminEndpoint[] = [
     path,
     resource,
     words: { one: "a usage limit", many: "usage limits" },
+    store: "usageLimitPolicies",
     storeOf: ({ usageLimitPolicies }) => usageLimitPolicies,
     filters: { type: usageTypes },
     responses: { list: UsageLimitPolicyList, one: ShownUsageLimitPolicy },

@@ -204,7 +204,7 @@ async function deleteCollection(call: AdminCall<undefined>) {
 
 const row = { tag: "Collections" };
 const access = (verb: string) => ({ keys: "any" as const, scopes: [`prompts.${verb}`] });
-const audit = (action: string) => ({ resource: "collections", action });
+const audit = (action: string) => ({ resource: "collections", action, store: "collections" as const });
 const all = "/v1/collections";
 const one = `${all}/:id`;
 

@@ -198,7 +198,7 @@ async function deleteLabel(call: AdminCall<undefined>) {
 
 const row = { tag: "Labels" };
 const access = (verb: string) => ({ keys: "any" as const, scopes: [`prompts.${verb}`] });
-const audit = (action: string) => ({ resource: "labels", action });
+const audit = (action: string) => ({ resource: "labels", action, store: "labels" as const });
 const one = "/v1/labels/:labelId";
 
 /** Endpoints of labels. */

@@ -195,7 +195,7 @@ async function deletePartial(call: AdminCall<undefined>) {
 
 const row = { tag: "Prompts" };
 const access = (verb: string) => ({ keys: "any" as const, scopes: [`prompts.${verb}`] });
-const audit = (action: string) => ({ resource: "prompt_partials", action });
+const audit = (action: string) => ({ resource: "prompt_partials", action, store: "partials" as const });
 const all = "/v1/prompts/partials";
 const one = `${all}/:id`;
 

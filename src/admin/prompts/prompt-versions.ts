@@ -70,7 +70,7 @@ async function makeDefault(call: AdminCall<MakeDefault>) {
 
 const row = { tag: "Prompts" };
 const access = (verb: string) => ({ keys: "any" as const, scopes: [`prompts.${verb}`] });
-const audit = { resource: "prompts", action: "publish" };
+const audit = { resource: "prompts", action: "publish", store: "prompts" as const };
 const all = "/v1/prompts/:id/versions";
 const one = `${all}/:versionId`;
 

@@ -210,7 +210,7 @@ async function deletePrompt(call: AdminCall<undefined>) {
 
 const row = { tag: "Prompts" };
 const access = (verb: string) => ({ keys: "any" as const, scopes: [`prompts.${verb}`] });
-const audit = (action: string) => ({ resource: "prompts", action });
+const audit = (action: string) => ({ resource: "prompts", action, store: "prompts" as const });
 const all = "/v1/prompts";
 const one = `${all}/:id`;
 

@@ -170,7 +170,7 @@ async function deleteGroup(call: AdminCall<undefined>) {
 }
 
 const one = "/scim/v2/Groups/:id";
-const audit = (action: string) => ({ resource: "scim_groups", action });
+const audit = (action: string) => ({ resource: "scim_groups", action, store: null });
 const excluded = { name: "excludedAttributes", description: "`members` leaves the members out" };
 
 /** Endpoints of groups. */

@@ -137,7 +137,7 @@ async function listGroups(call: AdminCall<undefined>): Promise<AnswerOf<typeof S
 }
 
 const path = "/v1/scim/workspaces";
-const audit = (action: string) => ({ resource: "scim_mappings", action });
+const audit = (action: string) => ({ resource: "scim_mappings", action, store: null });
 const row = (verb: string) => ({
   tag: "SCIM",
   acceptsScim: true,

@@ -1,5 +1,6 @@
 import type * as v from "valibot";
 import type { CallerContext } from "../../context.ts";
+import type { Audited } from "../../control/audit-chain.ts";
 import type { ScimEndpoint } from "../../endpoint.ts";
 import { scimContentType } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
@@ -40,7 +41,7 @@ function toOwnSpelling(value: unknown): unknown {
 }
 
 async function readBody({ body }: ScimEndpoint, context: CallerContext): Promise<unknown> {
-  return body && checkBody(body, toOwnSpelling(await readAdminBody(context, false)));
+  return body && checkBody(body, toOwnSpelling(await readAdminBody(context)));
 }
 
 /** Serves one endpoint of the SCIM protocol; refusals are audited like changes. */
@@ -100,7 +101,7 @@ export function defineScimWrite<
 >(
   definition: ScimDefinition & {
     success: ScimEndpoint["success"];
-    audit: NonNullable<ScimEndpoint["audit"]>;
+    audit: Audited;
     body?: Schema;
     response?: Answer;
     handle(call: AdminCall<v.InferOutput<Schema>>): Promise<Outcome<AnswerOf<Answer> & (Representation | undefined)>>;

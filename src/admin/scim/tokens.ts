@@ -55,7 +55,7 @@ async function deleteToken(call: AdminCall<undefined>): Promise<Outcome<AnswerOf
 }
 
 const path = "/v1/admin/scim/tokens";
-const audit = (action: string) => ({ resource: "scim_tokens", action });
+const audit = (action: string) => ({ resource: "scim_tokens", action, store: null });
 const row = (verb: string) => ({
   tag: "SCIM",
   access: { keys: "admin" as const, scopes: [`organisation_users.${verb}`] },

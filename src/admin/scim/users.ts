@@ -224,7 +224,7 @@ async function deleteUser(call: AdminCall<undefined>) {
 }
 
 const one = "/scim/v2/Users/:id";
-const audit = (action: string) => ({ resource: "users", action });
+const audit = (action: string) => ({ resource: "users", action, store: null });
 
 /** Endpoints of users. */
 export const scimUserEndpoints: readonly ScimEndpoint[] = [

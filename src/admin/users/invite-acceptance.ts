@@ -5,7 +5,7 @@ import type { Statement } from "../../db/client.ts";
 import type { ControlStores } from "../../db/stores/control.ts";
 import type { InviteRow, UserRow } from "../../db/tables/tenants.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
-import { definePublicEndpoint, type Endpoint, readJsonBody } from "../../endpoint.ts";
+import { definePublicEndpoint, type Endpoint } from "../../endpoint.ts";
 import { ConflictError, toGatewayError } from "../../errors.ts";
 import { randomBase62 } from "../../lib/hash.ts";
 import { dayMs } from "../../lib/periods.ts";
@@ -14,7 +14,7 @@ import { AcceptedInvite, AcceptInvite, type InviteRecord } from "../../schemas/i
 import { auditRefusal, commitAudited } from "../core/audit-values.ts";
 import type { AnswerOf } from "../core/endpoint.ts";
 import { isRecordId, requireFound } from "../core/request.ts";
-import { checkBody, maxAdminBodyBytes } from "../core/serve.ts";
+import { checkBody, readAdminBody } from "../core/serve.ts";
 import {
   type FirstKey,
   joinChanges,
@@ -247,12 +247,11 @@ async function findInvite(context: RequestContext, token: string): Promise<Invit
   return requireFound(invite?.tokenDigest === digest ? invite : undefined, "invite");
 }
 
-const audit = { resource: "invites", action: "accept" };
+const audit = { resource: "invites", action: "accept", store: null };
 const acceptRoute = { method: "POST", path: "/v1/admin/users/invites/:inviteId/accept" } as const;
 
 async function accept(context: RequestContext) {
-  const { value } = await readJsonBody(context, maxAdminBodyBytes, context.services);
-  const body = checkBody(AcceptInvite, value);
+  const body = checkBody(AcceptInvite, await readAdminBody(context));
   const found = await findInvite(context, body.token);
   const { stores } = context.services.control;
   const tenant = { organisationId: found.organisationId, workspaceId: null };

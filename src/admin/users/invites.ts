@@ -189,7 +189,7 @@ async function resendInvite(call: AdminCall<undefined>): Promise<Outcome<AnswerO
 
 const row = { tag: "Invites" };
 const access = (verb: string) => ({ keys: "admin" as const, scopes: [`organisation_users.${verb}`] });
-const audit = (action: string) => ({ resource: "invites", action });
+const audit = (action: string) => ({ resource: "invites", action, store: null });
 const all = "/v1/admin/users/invites";
 const one = `${all}/:inviteId`;
 

@@ -143,7 +143,7 @@ async function removeMember(call: AdminCall<undefined>): Promise<Outcome<AnswerO
 
 const row = { tag: "Workspace members" };
 const access = (verb: string) => ({ keys: "any" as const, scopes: [`workspace_users.${verb}`] });
-const audit = (action: string) => ({ resource: "workspace_users", action });
+const audit = (action: string) => ({ resource: "workspace_users", action, store: null });
 const all = "/v1/admin/workspaces/:id/users";
 const one = `${all}/:userId`;
 

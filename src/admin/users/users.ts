@@ -96,7 +96,7 @@ async function deleteUser(call: AdminCall<undefined>): Promise<Outcome<AnswerOf<
 
 const row = { tag: "Users" };
 const access = (verb: string) => ({ keys: "admin" as const, scopes: [`organisation_users.${verb}`] });
-const audit = (action: string) => ({ resource: "users", action });
+const audit = (action: string) => ({ resource: "users", action, store: null });
 const one = "/v1/admin/users/:userId";
 
 /** Endpoints of the users of an organisation. */

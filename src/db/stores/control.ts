@@ -39,7 +39,7 @@ import {
   workspaceMembers,
   workspaces,
 } from "../tables/tenants.ts";
-import { createTenantStore } from "../tenant-store.ts";
+import { createTenantStore, type Tenant } from "../tenant-store.ts";
 import { createAuditStore } from "./audit.ts";
 
 /** Organisations: the one table whose rows are tenants themselves. */
@@ -140,3 +140,15 @@ export function createControlStores(database: Database) {
   };
 }
 export type ControlStores = ReturnType<typeof createControlStores>;
+
+/** Stores by the rows they hold. */
+type StoreOf<Row> = { get(tenant: Tenant, idOrSlug: string): Promise<Row | undefined> };
+
+/** Names of the stores whose records are of a workspace, or of the organisation itself; the workspaces among them. */
+export type PlacedStoreName =
+  | "workspaces"
+  | {
+      [Name in keyof ControlStores]: ControlStores[Name] extends StoreOf<{ id: string; workspaceId: string | null }>
+        ? Name
+        : never;
+    }[keyof ControlStores];
