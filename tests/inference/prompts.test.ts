@@ -256,6 +256,19 @@ test("partials are included in the version they name", async () => {
   assert.equal(await refusal(use(`${label.slug}/render`, { variables: {} })), "400 missing_partials");
 });
 
+test("a prompt that repeats long lists lets a later, short one be rendered first", async () => {
+  const { slug } = await save({ string: "{{#l}}{{#l}}{{#l}}{{/l}}{{/l}}{{/l}}", model: null });
+  const rendered = async (name: string, list: number[]) => {
+    const { status } = await use(`${slug}/render`, { variables: { l: list } });
+    ended.push(`${name}: ${status}`);
+  };
+  const ended: string[] = [];
+  await rendered("alone", [1]);
+  const long = Array.from({ length: 1_000 }, () => 1);
+  await Promise.all([rendered("long", long), rendered("short", [1])]);
+  assert.deepEqual(ended, ["alone: 200", "short: 200", "long: 400"]);
+});
+
 test("a prompt that includes too many partials is refused", async () => {
   const string = Array.from({ length: 20_000 }, (_, index) => `{{>p${index}}}`).join("");
   const { slug } = await save({ string });
