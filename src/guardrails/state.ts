@@ -10,7 +10,7 @@ import {
 } from "./read-hooks.ts";
 import { listReferences, type ResolvedHooks, resolveHooks, type SavedGuardrails } from "./resolve.ts";
 import type { AnyCheck, Hook, Phase, Visibility } from "./types.ts";
-import { allVisible, toVisibleHooks } from "./visible-hooks.ts";
+import { allVisible, readsFields, toVisibleHooks } from "./visible-hooks.ts";
 import { planWindow, type WindowPlan } from "./window.ts";
 
 /** Hook fields of a config, as written. */
@@ -19,6 +19,8 @@ type Written = Readonly<Record<string, readonly unknown[]>>;
 /** Hooks of a target: those the caller waits for, and those that run after the response. */
 export interface TargetHooks extends Hooks {
   readonly later: Hooks;
+  /** Whether a check before the call reads fields of the body, without its text. */
+  readonly readsFields: boolean;
   /** Checks that a streamed response is held back for until they have seen all of it; empty without any. */
   readonly held: readonly string[];
   /** Hooks that decide about a streamed response while it flows, and those that report after its end. */
@@ -87,6 +89,7 @@ function toTargetHooks({ before, after }: Hooks): TargetHooks | undefined {
     before: before.filter(isNow),
     after: after.filter(isNow),
     later: { before: before.filter(isLate), after: after.filter(isLate) },
+    readsFields: before.some(({ checks }) => checks.some(readsFields)),
     held: [...new Set(after.filter(isNow).flatMap(heldFor))],
     window: planWindow(after.filter((hook) => isNow(hook) && hook.streamMode === "window")),
     informed: after.filter((hook) => isNow(hook) && hook.streamMode === "inform"),
@@ -191,7 +194,7 @@ export function createGuardrails(checks: KnownChecks, warn: Warn): Guardrails {
     return { resolved: resolveHooks(readHooks(written, checks), saved, checks), hooks: new Map() };
   });
   const findVisible = ({ resolved, hooks }: Known, { visibility = allVisible, isLocked = false }: HookView) => {
-    const key = `${visibility.request} ${visibility.answer} ${visibility.part} ${isLocked}`;
+    const key = `${visibility.request} ${visibility.hidden} ${visibility.answer} ${visibility.part} ${isLocked}`;
     const known = hooks.get(key);
     if (known || hooks.has(key)) return known;
     const made = toTargetHooks(toVisibleHooks(isLocked ? toDefaults(resolved) : resolved, visibility));

@@ -68,6 +68,8 @@ export type Reads = "facts" | "model" | "body" | "text";
 export interface Visibility {
   readonly request: Reads;
   readonly answer: "seen" | "empty" | "unseen";
+  /** What checks would see if this request could be read: guardrails that deny refuse it for what is hidden from them. */
+  readonly hidden?: Reads;
   /**
    * Of a session: `start` is the request that opens it, whose text and parameters come later, and `events` is those.
    * Checks of text and body run with the events alone, the others with the start. Of an upload: `form` is the request, and `rows` are

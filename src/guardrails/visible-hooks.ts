@@ -12,35 +12,44 @@ function canLook({ check }: BoundCheck, seen: Reads): boolean {
 }
 
 /** Stands in for a check that cannot read its input: always fails, and says why. */
-function toClosed(bound: BoundCheck, what: string): BoundCheck {
+function toClosed(bound: BoundCheck, what: "request" | "answer" | "body"): BoundCheck {
+  const hidden = what === "body" ? "read the body of this request" : `inspect the ${what} of this route`;
   const run = (): CheckOutcome => ({
     pass: false,
-    data: {
-      explanation: `Cannot inspect the ${what} of this route, so the guardrail blocks it`,
-      closed: true,
-    },
+    data: { explanation: `Cannot ${hidden}, so the guardrail blocks it`, closed: true },
   });
   const { id, phases, parameters } = bound.check;
   return { ...bound, check: { id, phases, parameters, reads: "facts", run }, softDeny: false };
 }
 
-function toClosedHook(hook: Hook, what: string): Hook {
+function toClosedHook(hook: Hook, what: "request" | "answer"): Hook {
   return { ...hook, checks: hook.checks.map((bound) => toClosed(bound, what)) };
 }
 
-/** Whether a hook rejects what it cannot inspect. */
-export function closes({ isDefault, deny, async, allowsUninspected }: Hook): boolean {
-  return isDefault === true && deny && !async && !allowsUninspected;
+/** Whether a hook denies, and does not let pass what it cannot inspect. */
+const isStrict = ({ deny, async, allowsUninspected }: Hook): boolean => deny && !async && !allowsUninspected;
+
+/** Whether a hook rejects routes that it cannot inspect. */
+export function closes(hook: Hook): boolean {
+  return hook.isDefault === true && isStrict(hook);
 }
 
-/** A hook with the checks that can read their input; if it rejects uninspected content, the others always fail. */
-function toVisible(hook: Hook, seen: Reads): Hook[] {
+/**
+ * A hook with the checks that can read their input; if it rejects uninspected content, the others always fail.
+ *
+ * @param hidden What they would see if the request could be read.
+ */
+function toVisible(hook: Hook, seen: Reads, hidden: Reads = seen): Hook[] {
   const checks = hook.checks.flatMap((bound) => {
     if (canLook(bound, seen)) return [bound];
+    if (isStrict(hook) && canLook(bound, hidden)) return [toClosed(bound, "body")];
     return closes(hook) ? [toClosed(bound, "request")] : [];
   });
   return checks.length > 0 ? [{ ...hook, checks }] : [];
 }
+
+/** Whether a check reads fields of a body, without its text. */
+export const readsFields = ({ check: { reads } }: BoundCheck): boolean => reads === "model" || reads === "body";
 
 /** Whether a check reads what a session says: text, tools and parameters come in its events. */
 const readsEvents = ({ check: { reads = "text" } }: BoundCheck): boolean => reads === "text" || reads === "body";
@@ -93,10 +102,10 @@ const ofPart: Readonly<Record<NonNullable<Visibility["part"]>, (hooks: Hooks) =>
 };
 
 /** The hooks for a kind of request: checks without visible input are dropped, or deny the request before any call. */
-export function toVisibleHooks(hooks: Hooks, { request, answer, part }: Visibility): Hooks {
+export function toVisibleHooks(hooks: Hooks, { request, hidden, answer, part }: Visibility): Hooks {
   if (part !== undefined) return ofPart[part](hooks);
   if (request === "text" && answer === "seen") return hooks;
-  const before = hooks.before.flatMap((hook) => toVisible(hook, request));
+  const before = hooks.before.flatMap((hook) => toVisible(hook, request, hidden));
   const closing = answer === "unseen" ? hooks.after.filter(closes) : [];
   const closed = closing.map((hook) => toClosedHook(hook, "answer"));
   return { before: [...before, ...closed], after: [] };

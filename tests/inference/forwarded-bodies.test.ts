@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { after, before, beforeEach, test } from "node:test";
-import { deflateSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { createTestGateway, requestHeaders, type TestGateway } from "../support/gateway.ts";
 import { createPacedStream } from "../support/paced-stream.ts";
 import { type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
@@ -79,6 +80,7 @@ function send(
   body: BodyInit,
   { headers = {}, isChunked = false }: Form,
   config?: object,
+  to = gateway,
 ): Promise<Response> {
   const all = requestHeaders({
     "x-gateway-provider": "openai",
@@ -89,7 +91,7 @@ function send(
   });
   if (!isChunked && body instanceof Uint8Array) all.set("content-length", String(body.length));
   const init = { method: "POST", headers: all, body, duplex: "half" as const };
-  return gateway.gateway.fetch(new Request(`http://gateway.test${path}`, init));
+  return to.gateway.fetch(new Request(`http://gateway.test${path}`, init));
 }
 
 for (const [name, form] of Object.entries(forms)) {
@@ -111,12 +113,126 @@ for (const [name, form] of Object.entries(forms)) {
   });
 }
 
-test("a chunked body with a repeated field is not taken for one of its values", async () => {
-  const text = `{"tools":${JSON.stringify(denied.tools)},"tools":[]}`;
-  const config = { input_guardrails: [{ ...check, uninspected: "deny" }] };
-  const answer = await send("/v1/conversations", chunked(toBytes(text)), { isChunked: true }, config);
-  await answer.text();
-  assert.equal(answer.status, 200, "as a body of known size");
+const repeated = toBytes(`{"tools":${JSON.stringify(denied.tools)},"tools":[]}`);
+const utf16 = new Uint8Array([
+  0xff,
+  0xfe,
+  ...new Uint8Array(new Uint16Array(Array.from(JSON.stringify(denied), (one) => one.charCodeAt(0))).buffer),
+]);
+const expanding = new Uint8Array(gzipSync(toBytes(JSON.stringify({ ...denied, input: " ".repeat(30_000_000) }))));
+const compressed = { headers: { "content-encoding": "gzip" } };
+
+/** Bodies whose fields may be read differently by the provider, or are not read here: their form, and what the refusal says. */
+const unread: Readonly<Record<string, [bytes: Bytes, form: Form, because: RegExp]>> = {
+  "that repeats a field": [repeated, {}, /the body, which repeats a field/],
+  "that repeats a field, in chunks": [repeated, { isChunked: true }, /the body, which repeats a field/],
+  "that repeats a field, without a content type": [
+    repeated,
+    { headers: { "content-type": null } },
+    /which repeats a field/,
+  ],
+  "that repeats a field in a long object": [
+    toBytes(`{"input":"${"x".repeat(400_000)}",${new TextDecoder().decode(repeated).slice(1)}`),
+    {},
+    /which repeats a field/,
+  ],
+  "in br": [
+    new Uint8Array(brotliCompressSync(JSON.stringify(denied))),
+    { headers: { "content-encoding": "br" } },
+    /neither gzip nor deflate/,
+  ],
+  "in two codings": [
+    new Uint8Array(gzipSync(gzipSync(JSON.stringify(denied)))),
+    { headers: { "content-encoding": "gzip, gzip" } },
+    /neither gzip nor deflate/,
+  ],
+  "in UTF-16": [utf16, {}, /which is not JSON that the gateway can read/],
+  "that is cut off": [toBytes('{"tools":[{"type":"function"'), {}, /which is not JSON/],
+  "that is damaged": [toBytes("not gzip"), compressed, /which is damaged/],
+  "that expands without end": [expanding, compressed, /which is damaged, or too large once it is decoded/],
+};
+
+for (const [name, [bytes, form, because]] of Object.entries(unread)) {
+  test(`a guardrail of a config that denies refuses a forwarded body ${name}`, async () => {
+    for (const path of ["/v1/conversations", "/v1/proxy/chat/completions"]) {
+      const ask = (hooks?: object) => send(path, form.isChunked ? chunked(bytes, 4_000) : bytes, form, hooks);
+      const refusal = await ask({ input_guardrails: [check] });
+      const { error, hook_results } = (await refusal.json()) as Record<string, { message: string }>;
+      assert.equal(refusal.status, 446, path);
+      assert.match(String(error?.message), because);
+      assert.match(JSON.stringify(hook_results), /Cannot read the body of this request, so the guardrail blocks it/);
+      assert.equal(upstream.requests.length, 0);
+      // whoever allows it, whoever only reports, and whoever reads nothing of the body lets it pass
+      for (const hooks of [
+        { input_guardrails: [{ ...check, uninspected: "allow" }] },
+        { input_guardrails: [{ ...check, deny: false }] },
+        { input_guardrails: [{ "default.allowedRequestTypes": { allowedTypes: ["proxy"] }, deny: true }] },
+        undefined,
+      ]) {
+        const answer = await ask(hooks);
+        assert.equal(answer.status, 200, `${path} ${JSON.stringify(hooks)} ${await answer.text()}`);
+        assert.deepEqual(new Uint8Array(upstream.requests.splice(0)[0]?.body ?? []), bytes, path);
+      }
+    }
+  });
+}
+
+for (const [name, form] of Object.entries(forms)) {
+  test(`a guardrail of a config reads a forwarded body above 256 KiB ${name}`, async () => {
+    // random, so that it is long in gzip too
+    const input = Buffer.from(crypto.getRandomValues(new Uint8Array(60_000)))
+      .toString("base64")
+      .repeat(8);
+    for (const path of ["/v1/conversations", "/v1/proxy/chat/completions"]) {
+      for (const [value, status] of [
+        [denied, 446],
+        [allowed, 200],
+      ] as const) {
+        const plain = toBytes(JSON.stringify({ input, ...value }));
+        const bytes = form.encode?.(plain) ?? plain;
+        const body = form.isChunked ? chunked(bytes, 30_000) : bytes;
+        const answer = await send(path, body, form, { input_guardrails: [check] });
+        assert.equal(answer.status, status, `${path} ${await answer.text()}`);
+        const [received] = upstream.requests.splice(0);
+        assert.deepEqual(received && new Uint8Array(received.body), status === 200 ? bytes : undefined, path);
+      }
+    }
+  });
+}
+
+test("a forwarded body above the limit of JSON bodies is refused where a guardrail must read it", async () => {
+  const small = await createTestGateway({ checksAnswers: false, limits: { jsonBodyBytes: 300_000 } });
+  try {
+    const bytes = toBytes(JSON.stringify({ input: "x".repeat(400_000), ...denied }));
+    const ask = (config?: object, form: Form = {}, start = "") =>
+      send(
+        "/v1/conversations",
+        form.isChunked
+          ? chunked(toBytes(start + new TextDecoder().decode(bytes)), 30_000)
+          : toBytes(start + new TextDecoder().decode(bytes)),
+        form,
+        config,
+        small,
+      );
+    const refusal = await ask({ input_guardrails: [check] });
+    assert.equal(refusal.status, 446);
+    assert.match(await refusal.text(), /the body, which is larger than 300000 bytes/);
+    assert.equal((await ask({ input_guardrails: [check] }, { isChunked: true })).status, 413);
+    assert.equal(upstream.requests.length, 0);
+    // data that is no JSON object has no fields
+    for (const isChunked of [false, true]) {
+      const answer = await ask(
+        { input_guardrails: [check] },
+        { isChunked, headers: { "content-type": "audio/wav" } },
+        "RIFF",
+      );
+      assert.equal(answer.status, 200, await answer.text());
+    }
+    assert.equal((await ask({ input_guardrails: [{ ...check, uninspected: "allow" }] })).status, 200);
+    assert.equal((await ask(undefined)).status, 200);
+  } finally {
+    await small.close();
+  }
 });
 
 test("a chunked body that is not JSON is forwarded while it comes", async () => {
@@ -155,17 +271,5 @@ test("a small chunked body is repeated as one of known size", async () => {
     assert.deepEqual([answer.status, calls], [200, 2]);
   } finally {
     await failing.close();
-  }
-});
-
-test("a compressed body that expands without end, or is damaged, is forwarded unread", async () => {
-  for (const bytes of [new Uint8Array(gzipSync(new Uint8Array(4_000_000))), toBytes("not gzip")]) {
-    const answer = await send(
-      "/v1/conversations",
-      bytes,
-      { headers: { "content-encoding": "gzip" } },
-      { input_guardrails: [check] },
-    );
-    assert.equal(answer.status, 200, await answer.text());
   }
 });

@@ -14,6 +14,8 @@ export interface RequestKind {
   readonly visibility: Visibility;
   /** Why checks cannot change its requests; undefined where they can. */
   readonly fixedBecause?: string;
+  /** Why the fields that its body may have are not known, phrased as what the body is or does. */
+  readonly unreadBecause?: string;
 }
 
 const kindOfOperation = new Map<OperationName, RequestKind>();
@@ -74,35 +76,40 @@ export const rowKind: RequestKind = {
 type CheckedFiles = NonNullable<CallerContext["checkedFiles"]>;
 
 /** What guardrails see of a request that is forwarded unchanged. */
-function forwardedVisibility(isRead: boolean, checkedFiles: CheckedFiles | undefined): Visibility {
+function forwardedVisibility({ isRead, unreadBecause, checkedFiles }: ForwardedFacts): Visibility {
   if (checkedFiles === "rows") return { request: "facts", answer: "unseen", part: "form" };
-  if (checkedFiles === "named" && isRead) return { request: "text", answer: "unseen" };
-  return { request: isRead ? "body" : "facts", answer: "unseen" };
+  const inFields = checkedFiles === "named" ? "text" : "body";
+  if (isRead) return { request: inFields, answer: "unseen" };
+  return { request: "facts", answer: "unseen", ...(unreadBecause !== undefined && { hidden: inFields }) };
+}
+
+/** What is known of a request that is forwarded unchanged. */
+interface ForwardedFacts {
+  /** Whether the fields of its body are known. */
+  readonly isRead: boolean;
+  /** Why the fields that its body may have are not known. */
+  readonly unreadBecause?: string | undefined;
+  /** Name of the route it calls at the provider. Default: its own. */
+  readonly leadsTo?: string | undefined;
+  /** What is checked of its files besides. Default: nothing. */
+  readonly checkedFiles?: CheckedFiles | undefined;
 }
 
 /**
  * The type of a request that is forwarded unchanged.
  *
  * @param operation Name of its route in logs.
- * @param isRead Whether the fields of its body are known.
- * @param leadsTo Name of the route it calls at the provider. Default: its own.
- * @param checkedFiles What is checked of its files besides. Default: nothing.
  */
-export function forwardedKind(
-  operation: string,
-  {
-    isRead,
-    leadsTo = operation,
-    checkedFiles,
-  }: { isRead: boolean; leadsTo?: string | undefined; checkedFiles?: CheckedFiles | undefined },
-): RequestKind {
+export function forwardedKind(operation: string, facts: ForwardedFacts): RequestKind {
+  const { leadsTo = operation, unreadBecause } = facts;
   const type = Object.hasOwn(named, operation) ? named[operation] : undefined;
   const led = typeOfRoute(leadsTo);
   return {
     ...(led !== undefined && { leadsTo: [led] }),
     type: type ?? "proxy",
     alsoTypes: type === undefined ? [] : ["proxy"],
-    visibility: forwardedVisibility(isRead, checkedFiles),
+    visibility: forwardedVisibility(facts),
+    ...(unreadBecause !== undefined && { unreadBecause }),
     fixedBecause: "Cannot change requests that are forwarded unchanged",
   };
 }

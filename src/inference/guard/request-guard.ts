@@ -156,7 +156,10 @@ export class RequestGuard {
 
   #deny({ provider }: Subject, outcome: PhaseOutcome, log: HookLog): GuardrailDeniedError {
     this.#context.log.provider ??= provider === "" ? null : provider;
-    return new GuardrailDeniedError(toDenial(outcome), { hookResults: toHookResults(log), isSoft: outcome.isSoft });
+    return new GuardrailDeniedError(toDenial(outcome, this.#kind), {
+      hookResults: toHookResults(log),
+      isSoft: outcome.isSoft,
+    });
   }
 
   /** Slug of a target's provider, before its destination is known; empty where nothing names one. */
@@ -171,10 +174,13 @@ export class RequestGuard {
 }
 
 /** The message of a denial. */
-function toDenial({ results }: PhaseOutcome): string {
+function toDenial({ results }: PhaseOutcome, { unreadBecause }: RequestKind): string {
   const closed = results.filter(({ deny, checks }) => deny && checks.some(({ data }) => data?.closed === true));
   if (closed.length === 0) return "Cannot make this call: a guardrail denied the request; hook_results names it";
   const names = [...new Set(closed.map(({ id }) => id))].join(", ");
+  if (unreadBecause !== undefined) {
+    return `Cannot make this call: the guardrail ${names} cannot inspect the body, which ${unreadBecause}`;
+  }
   return `Cannot make this call: the guardrail ${names} cannot inspect it and denies uninspected requests`;
 }
 

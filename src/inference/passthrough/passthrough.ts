@@ -2,7 +2,6 @@ import type { CallerContext } from "../../context.ts";
 import { InvalidRequestError, UpstreamError } from "../../errors.ts";
 import { BodyError, readBytes, uploadTimes } from "../../lib/body.ts";
 import { answerHeaders, passthroughRequestHeaders } from "../../lib/headers.ts";
-import { hasRepeatedName } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { withoutScheme } from "../../lib/secret-values.ts";
 import type { Timers } from "../../lib/timers.ts";
@@ -174,8 +173,16 @@ export function requireSingleTarget({ node }: RequestConfig, { url }: CallerCont
 }
 
 /** Whether every parser of a body finds the fields that were found here. */
-function isUnambiguous({ body, text, members }: Upload): boolean {
-  return body === undefined || (members !== noMembers && !hasRepeatedName(text ?? ""));
+function isUnambiguous({ body, members, unreadBecause }: Upload): boolean {
+  return body === undefined || (members !== noMembers && unreadBecause === undefined);
+}
+
+/** Whether a guardrail of a target reads the fields of forwarded bodies. */
+function hasFieldChecks({ node, view }: RequestConfig, { services, principal, connection }: CallerContext): boolean {
+  if (connection.isOfGuardrail) return false;
+  const visibility = { request: "body", answer: "unseen" } as const;
+  const seen = { visibility, isLocked: !principal.defaults.allowConfigOverride };
+  return listLeaves(node).some(({ merged }) => services.guardrails.of(merged.hooks, view, seen)?.readsFields === true);
 }
 
 /** Forwards a request by its config; a streamed body is sent once only. */
@@ -185,11 +192,11 @@ async function forwardByConfig(
   context: CallerContext,
 ): Promise<PassthroughResponse> {
   requireSingleTarget(config, context);
-  const { body, members } = upload;
+  const { body, members, unreadBecause } = upload;
   const isRead = isUnambiguous(upload);
   const plan = planRequest(config, members, { context });
   const { leadsTo, checkedFiles } = context;
-  const kind = forwardedKind(context.log.operation, { isRead, leadsTo, checkedFiles });
+  const kind = forwardedKind(context.log.operation, { isRead, unreadBecause, leadsTo, checkedFiles });
   const guard = new RequestGuard(kind, config.view, context);
   const callsNothing = context.method === "GET" || context.method === "DELETE";
   const listModels = () => modelsAroundBody(context);
@@ -227,8 +234,9 @@ export async function runPassthrough(context: CallerContext): Promise<Reply> {
   const given = readRequestConfig(context);
   const config = given instanceof Promise ? await given : given;
   // a file that is stored calls no model
-  const isRead = config.view.policies?.looksAtModels === true && context.log.operation !== "uploadFile";
-  const upload = await readUpload(context, isRead || isEstimated(context));
+  const isLimited = config.view.policies?.looksAtModels === true && context.log.operation !== "uploadFile";
+  const fields = () => hasFieldChecks(config, context);
+  const upload = await readUpload(context, { models: isLimited || isEstimated(context), fields });
   const response = await forwardByConfig(config, upload, context);
   return replyWithin(response.attempt, answerUpstream(response, upload, context));
 }
