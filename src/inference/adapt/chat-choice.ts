@@ -22,10 +22,10 @@ function findOver({ model }: ChatRequest, provider: BoundProvider): ChatAdapter 
   return native && fitAdapter(chatOverResponses(native, provider.slug), fit);
 }
 
-const factsOf = ({ model }: ChatRequest, provider: BoundProvider, options: ConversionOptions): ModelFacts => ({
-  ...provider.factsOf(model, options),
-  ...options.modelFacts,
-});
+function factsOf({ model }: ChatRequest, provider: BoundProvider, options: ConversionOptions): ModelFacts {
+  const facts = provider.factsOf(model, options);
+  return options.modelFacts ? { ...facts, ...options.modelFacts } : facts;
+}
 
 /** Whether a chat has functions, and the model's chat completions do not serve them together with reasoning. */
 const hasUnservedTools = (
@@ -42,7 +42,8 @@ export function findChat(
   provider: BoundProvider,
   options: ConversionOptions & DialectOptions,
 ): ChatAdapter {
-  const isNeeded = hasUnservedTools(chat, factsOf(chat, provider, options)) && chat.reasoning_effort !== "none";
+  const { tools, reasoning_effort: effort } = chat;
+  const isNeeded = tools?.length && effort !== "none" && hasUnservedTools(chat, factsOf(chat, provider, options));
   const over = isNeeded || options.overResponses === true ? findOver(chat, provider) : undefined;
   return over ?? requireOperation(provider, "chat");
 }

@@ -162,8 +162,10 @@ class FittingReader {
   /** Facts of the table and the operator. */
   #factsOf({ model }: ChatRequest, options: ConversionOptions): ModelFacts {
     const { factsOf, isOverResponses } = this.#options;
-    const served = isOverResponses ? { chatServesToolsWithReasoning: true } : undefined;
-    return { ...factsOf(model, options), ...options.modelFacts, ...served };
+    const { modelFacts } = options;
+    const facts = factsOf(model, options);
+    if (isOverResponses) return { ...facts, ...modelFacts, chatServesToolsWithReasoning: true };
+    return modelFacts ? { ...facts, ...modelFacts } : facts;
   }
 }
 

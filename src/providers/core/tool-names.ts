@@ -71,6 +71,8 @@ function listNames({ tools, messages }: ChatRequest): string[] {
  * @throws {InvalidRequestError} If one is too long for any host.
  */
 export function findToolNames(request: ChatRequest, rules: NameRules): ToolNames | undefined {
+  const { tools, messages } = request;
+  if (!tools?.length && !messages.some(({ tool_calls: calls }) => Array.isArray(calls))) return undefined;
   const { length, beginsWithLetter } = rules;
   const names = listNames(request);
   const wrong = names.filter(
