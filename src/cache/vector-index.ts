@@ -1,9 +1,7 @@
 import { createPause } from "../lib/pace.ts";
-import { createDotKernel, type DotKernel } from "./dot-kernel.ts";
 import type { CachePlace } from "./entry.ts";
 import { isWithin, type PurgeScope } from "./shared-tier.ts";
-import { toUnit } from "./vector-codes.ts";
-import { PackedVectors } from "./vector-scan.ts";
+import { bytesOf, toUnit, Vectors } from "./vectors.ts";
 
 /** A vector as it is stored. Times in Unix milliseconds. */
 interface StoredVector {
@@ -52,10 +50,8 @@ export interface Partition {
   readonly name: string;
 }
 
-/** Bytes of a number of a vector: as it is, and in two codes. */
-const bytesPerNumber = 6;
-/** Bytes of a vector besides its numbers: its key and its places in lists. */
-const vectorOverhead = 300;
+/** Most vectors of a partition in memory: a search compares all of them. */
+const maxVectors = 100_000;
 /** How often a partition looks for what other processes stored, and how far back: their clocks differ. */
 const refreshEveryMs = 10_000;
 const lookBackMs = 30_000;
@@ -63,54 +59,13 @@ const lookBackMs = 30_000;
 const pageBytes = 256 * 1024;
 
 /** The vectors of a partition in memory. */
-class HeldPartition {
+interface HeldPartition {
   readonly place: CachePlace;
-  readonly vectors: PackedVectors;
-  /** By place of the vector; undefined for free places. */
-  readonly #rows: ({ key: string; expiresAt: number } | undefined)[] = [];
-  readonly #indexes = new Map<string, number>();
+  readonly vectors: Vectors;
   /** The store has more of them. */
-  hasMore = false;
-  refreshedAt = Number.NEGATIVE_INFINITY;
+  hasMore: boolean;
+  refreshedAt: number;
   loading: Promise<void> | undefined;
-
-  constructor(place: CachePlace, dimensions: number, kernel: DotKernel) {
-    this.place = place;
-    this.vectors = new PackedVectors(dimensions, kernel);
-  }
-
-  get bytes(): number {
-    return this.vectors.bytes + this.#rows.length * vectorOverhead;
-  }
-
-  get count(): number {
-    return this.#indexes.size;
-  }
-
-  add(key: string, unit: Float32Array, expiresAt: number): void {
-    this.remove(key);
-    const index = this.vectors.add(unit);
-    this.#indexes.set(key, index);
-    this.#rows[index] = { key, expiresAt };
-  }
-
-  remove(key: string): void {
-    const index = this.#indexes.get(key);
-    if (index === undefined) return;
-    this.vectors.remove(index);
-    this.#indexes.delete(key);
-    this.#rows[index] = undefined;
-  }
-
-  removeExpired(now: number): void {
-    for (const row of this.#rows) if (row && row.expiresAt <= now) this.remove(row.key);
-  }
-
-  async nearest(unit: Float32Array, least: number, now: number) {
-    const found = await this.vectors.nearest(unit, least, (index) => (this.#rows[index]?.expiresAt ?? 0) > now);
-    const row = found && this.#rows[found.index];
-    return row && { key: row.key, similarity: found.similarity };
-  }
 }
 
 function toFloats(bytes: Uint8Array<ArrayBuffer>): Float32Array {
@@ -122,7 +77,6 @@ export class VectorIndex {
   readonly #options: VectorIndexOptions;
   /** By name; the one that was used last is the last. */
   readonly #held = new Map<string, HeldPartition>();
-  readonly #kernel = createDotKernel();
   #bytes = 0;
 
   constructor(options: VectorIndexOptions) {
@@ -149,7 +103,7 @@ export class VectorIndex {
     const held = await this.#load(place, name, unit.length);
     if (held.vectors.dimensions !== unit.length) return undefined;
     const now = this.#options.now();
-    const found = await held.nearest(unit, least, now);
+    const found = await held.vectors.nearest(unit, least, now);
     if (!held.hasMore) return found;
     const bytes = new Uint8Array(unit.buffer);
     const stored = await this.#options.store.nearest(place, name, { now, vector: bytes });
@@ -166,7 +120,7 @@ export class VectorIndex {
     if (!unit) return;
     const held = this.#held.get(name);
     if (held && held.vectors.dimensions === unit.length) {
-      this.#change(held, () => held.add(row.key, unit, row.expiresAt));
+      this.#add(name, held, { key: row.key, unit, expiresAt: row.expiresAt });
       this.#makeRoom(name);
     }
     const { key, storedAt, expiresAt } = row;
@@ -177,7 +131,7 @@ export class VectorIndex {
   /** Removes the question of a response that is gone. */
   async remove({ place, name }: Partition, key: string): Promise<void> {
     const held = this.#held.get(name);
-    if (held) this.#change(held, () => held.remove(key));
+    held?.vectors.remove(key);
     await this.#options.store.removeVector(place, key);
   }
 
@@ -186,7 +140,7 @@ export class VectorIndex {
     const now = this.#options.now();
     const pause = createPause();
     for (const held of [...this.#held.values()]) {
-      held.removeExpired(now);
+      held.vectors.removeExpired(now);
       await pause();
     }
     await this.#options.store.removeExpiredVectors(now);
@@ -207,21 +161,23 @@ export class VectorIndex {
     this.#bytes = 0;
   }
 
-  #change(held: HeldPartition, change: () => void): void {
-    const before = held.bytes;
-    change();
-    this.#bytes += held.bytes - before;
+  /** Adds a vector to those in memory, if there is room. */
+  #add(name: string, held: HeldPartition, row: { key: string; unit: Float32Array; expiresAt: number }): void {
+    const { vectors } = held;
+    const before = vectors.bytes;
+    if (!vectors.add(row.key, row.unit, row.expiresAt)) held.hasMore = true;
+    // it may have been forgotten while it was read
+    if (this.#held.get(name) === held) this.#bytes += vectors.bytes - before;
   }
 
   #forget(name: string): void {
-    this.#bytes -= this.#held.get(name)?.bytes ?? 0;
+    this.#bytes -= this.#held.get(name)?.vectors.bytes ?? 0;
     this.#held.delete(name);
   }
 
   /** The partition in memory, with what other processes stored. */
   async #load(place: CachePlace, name: string, dimensions: number): Promise<HeldPartition> {
-    const held = this.#held.get(name) ?? new HeldPartition(place, dimensions, this.#kernel);
-    if (!this.#held.has(name)) this.#bytes += held.bytes;
+    const held = this.#held.get(name) ?? this.#open(place, dimensions);
     // the last one is the one that was used last
     this.#held.delete(name);
     this.#held.set(name, held);
@@ -235,28 +191,33 @@ export class VectorIndex {
     return held;
   }
 
+  #open(place: CachePlace, dimensions: number): HeldPartition {
+    // one partition may take half of the memory
+    const most = Math.min(maxVectors, Math.max(1, Math.floor(this.#options.bytes / 2 / bytesOf(1, dimensions))));
+    return {
+      place,
+      vectors: new Vectors(dimensions, most),
+      hasMore: false,
+      refreshedAt: Number.NEGATIVE_INFINITY,
+      loading: undefined,
+    };
+  }
+
   /** Reads what was stored since the last time, the newest first, a page at a time. */
   async #read(held: HeldPartition, name: string, now: number): Promise<void> {
-    const { store, bytes } = this.#options;
     const { dimensions } = held.vectors;
-    // one partition may take half of the memory
-    const limit = Math.max(1, Math.floor(bytes / 2 / (dimensions * bytesPerNumber + vectorOverhead)));
     const since = Math.max(0, held.refreshedAt - lookBackMs);
-    const page = Math.ceil(pageBytes / (dimensions * 4));
+    const limit = Math.ceil(pageBytes / (dimensions * 4));
     const pause = createPause();
     let after: { key: string; storedAt: number } | undefined;
-    for (let [room, hasNext] = [limit, true]; hasNext; ) {
-      // one more than fits says that the store has more
-      const wanted = Math.min(page, room + 1);
-      const rows = await store.vectors(held.place, name, { now, since, limit: wanted, after });
-      if (rows.length > room) held.hasMore = true;
-      hasNext = rows.length === wanted && rows.length <= room;
-      for (const { key, vector, expiresAt } of rows.slice(0, room)) {
+    for (let hasNext = true; hasNext; ) {
+      const rows = await this.#options.store.vectors(held.place, name, { now, since, limit, after });
+      for (const { key, vector, expiresAt } of rows) {
         const unit = toFloats(vector);
-        if (unit.length === dimensions) this.#change(held, () => held.add(key, unit, expiresAt));
+        if (unit.length === dimensions) this.#add(name, held, { key, unit, expiresAt });
         await pause();
       }
-      room -= rows.length;
+      hasNext = rows.length === limit && !held.hasMore;
       after = rows.at(-1);
     }
     held.refreshedAt = now;

@@ -72,3 +72,17 @@ test("vectors that expired make room for others", async () => {
   assert.equal(index.bytes, bytes);
   assert.equal((await index.nearest(partition, vectors[9] as Float32Array, 0.95))?.key, "second 9");
 });
+
+test("a partition that is purged while it is read takes no memory", async () => {
+  const { createIndex } = await createStage();
+  const vectors = createVectors(300);
+  const one = createIndex(1e9);
+  for (const [count, vector] of vectors.entries()) {
+    await one.add(partition, { key: `key ${count}`, vector, storedAt: count, expiresAt: 2_000 });
+  }
+  const other = createIndex(1e9);
+  const search = other.nearest(partition, vectors[0] as Float32Array, 0.95);
+  other.purge({ organisationId: "o", workspaceId: null, namespace: null });
+  await search;
+  assert.equal(other.bytes, 0);
+});
