@@ -40,17 +40,41 @@ export class ApiError extends Error {
   }
 }
 
-type Method = "get" | "post" | "put" | "delete";
+/** Methods by the verbs that rows are named with. */
+interface Methods {
+  readonly GET: "get";
+  readonly POST: "post";
+  readonly PUT: "put";
+  readonly PATCH: "patch";
+  readonly DELETE: "delete";
+}
+
+type Verb = keyof Methods;
 
 /** Paths that have a row for a method. */
-export type PathOf<M extends Method> = {
+export type PathOf<M extends Methods[Verb]> = {
   [P in keyof paths]: paths[P] extends Record<M, { responses: unknown }> ? P : never;
 }[keyof paths] &
   string;
 
+/** A row of the OpenAPI document by its verb and path: `GET /v1/configs/{slug}`. */
+export type ApiRow = { [V in Verb]: `${V} ${PathOf<Methods[V]>}` }[Verb];
+
 /** The JSON answer of a row; `unknown` where the document does not describe it. */
-export type Answer<P extends keyof paths, M extends Method> =
+export type Answer<P extends keyof paths, M extends Methods[Verb]> =
   paths[P] extends Record<M, { responses: { 200: { content: { "application/json": infer T } } } }> ? T : unknown;
+
+/** The JSON answer of a row that is named in one string. */
+export type AnswerOf<R extends ApiRow> = R extends `${infer V extends Verb} ${infer P extends keyof paths}`
+  ? Answer<P, Methods[V]>
+  : never;
+
+/** The JSON body of a row. */
+export type BodyOf<R extends ApiRow> = R extends `${infer V extends Verb} ${infer P extends keyof paths}`
+  ? paths[P] extends Record<Methods[V], { requestBody?: { content: { "application/json": infer T } } }>
+    ? T
+    : never
+  : never;
 
 /** State of the signed-in browser that every call needs. The token lives in memory only. */
 const session: { csrf?: string | undefined; onEnd?: () => void; workspace?: string | undefined } = {};
@@ -137,21 +161,28 @@ export async function send(method: string, path: string, options: CallOptions = 
   throw failure;
 }
 
-/** Sends one request and reads its JSON answer without a type: for rows the OpenAPI document does not describe. */
+/** Sends one request and reads its JSON answer without a type: for rows that are not known before. */
 export async function call(method: string, path: string, options?: CallOptions): Promise<unknown> {
   const response = await send(method, path, options);
   const body = await response.text();
   return body === "" ? undefined : JSON.parse(body);
 }
 
-/** `GET` of a row of the OpenAPI document, typed by it. */
-export async function get<P extends PathOf<"get">>(path: P, options?: CallOptions): Promise<Answer<P, "get">> {
+/** Calls a row of the OpenAPI document, typed by it: `ask("PUT /v1/configs/{slug}", { path: { slug }, body })`. */
+export async function ask<R extends ApiRow>(row: R, options?: CallOptions): Promise<AnswerOf<R>> {
+  const [method = "", path = ""] = row.split(" ");
   // The document describes the answer; the gateway's own tests hold it to that.
+  return (await call(method, path, options)) as AnswerOf<R>;
+}
+
+/** `GET` of a path of the OpenAPI document, typed by it. */
+export async function get<P extends PathOf<"get">>(path: P, options?: CallOptions): Promise<Answer<P, "get">> {
+  // As in `ask`.
   return (await call("GET", path, options)) as Answer<P, "get">;
 }
 
-/** `POST` to a row of the OpenAPI document, typed by it. */
+/** `POST` to a path of the OpenAPI document, typed by it. */
 export async function post<P extends PathOf<"post">>(path: P, options?: CallOptions): Promise<Answer<P, "post">> {
-  // As in `get`.
+  // As in `ask`.
   return (await call("POST", path, options)) as Answer<P, "post">;
 }

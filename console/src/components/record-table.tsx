@@ -1,19 +1,18 @@
 import { Group, Table, Text } from "@mantine/core";
 import type { ReactNode } from "react";
-import { type Row, readPath, readText } from "@/lib/read.ts";
 import type { Attribute } from "./attribute.ts";
 import classes from "./record-table.module.css";
 import { figureKinds, Value } from "./value.tsx";
 
-interface RecordTableProps {
+interface RecordTableProps<T> {
   readonly label: string;
-  readonly columns: readonly Attribute[];
-  readonly rows: readonly Row[];
+  readonly columns: readonly Attribute<T>[];
+  readonly rows: readonly T[];
   readonly empty: ReactNode;
-  /** Members that together tell rows apart. Default: `id`. */
-  readonly id?: readonly string[];
+  /** What tells rows apart. */
+  readonly idOf: (row: T) => string;
   /** Buttons at the end of a row. */
-  readonly actions?: (row: Row) => ReactNode;
+  readonly actions?: (row: T) => ReactNode;
   /** Head of their column. */
   readonly actionsLabel?: string;
   /** On phones the first cell of a row has a line of its own, and the others stand below it. */
@@ -21,16 +20,16 @@ interface RecordTableProps {
 }
 
 /** A short table inside a page, all rows at once. */
-export function RecordTable({
+export function RecordTable<T>({
   label,
   columns,
   rows,
   empty,
-  id = ["id"],
+  idOf,
   actions,
   actionsLabel,
   isStacked = false,
-}: RecordTableProps): ReactNode {
+}: RecordTableProps<T>): ReactNode {
   if (rows.length === 0) {
     return (
       <Text size="sm" c="dimmed">
@@ -50,10 +49,10 @@ export function RecordTable({
       >
         <Table.Thead role="rowgroup">
           <Table.Tr role="row">
-            {columns.map(({ label: name, path, kind, wide }) => (
+            {columns.map(({ label: name, kind, wide }) => (
               <Table.Th
                 role="columnheader"
-                key={path}
+                key={name}
                 ta={kind !== undefined && figureKinds.has(kind) ? "end" : "start"}
                 data-wide={wide}
               >
@@ -71,16 +70,16 @@ export function RecordTable({
           </Table.Tr>
         </Table.Thead>
         <Table.Tbody role="rowgroup">
-          {rows.map((row, index) => (
-            <Table.Tr role="row" key={id.map((member) => readText(row, member)).join("\n") || index}>
-              {columns.map(({ path, kind, wide, render, empty }) => (
+          {rows.map((row) => (
+            <Table.Tr role="row" key={idOf(row)}>
+              {columns.map(({ label: name, of, kind, wide, render, empty }) => (
                 <Table.Td
                   role="cell"
-                  key={path}
+                  key={name}
                   ta={kind !== undefined && figureKinds.has(kind) ? "end" : "start"}
                   data-wide={wide}
                 >
-                  {render?.(row) ?? <Value value={readPath(row, path)} kind={kind ?? "text"} empty={empty} />}
+                  {render?.(row) ?? <Value value={of(row)} kind={kind ?? "text"} empty={empty} />}
                 </Table.Td>
               ))}
               {actions !== undefined && (

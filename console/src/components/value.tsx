@@ -18,6 +18,8 @@ export type ValueKind =
   | "text"
   | "word"
   | "code"
+  /** An id, slug or address, which is sent or opened elsewhere: the page of a record offers to copy it. */
+  | "id"
   | "number"
   | "dollars"
   | "duration"
@@ -132,7 +134,7 @@ export function Value({ value, kind = "text", empty = "—" }: ValueProps): Reac
   if (kind === "tags" && Array.isArray(value)) return <Tags values={value.map(String)} />;
   if (kind === "boolean") return value === true || value === 1 ? text.common.yes : text.common.no;
   if (kind === "word") return wordOf(String(value));
-  if (kind === "code") return <span className="code">{String(value)}</span>;
+  if (kind === "code" || kind === "id") return <span className="code">{String(value)}</span>;
   return typeof value === "object" ? <span className="code">{JSON.stringify(value)}</span> : String(value);
 }
 

@@ -43,10 +43,14 @@ export function readPath(row: unknown, path: string): unknown {
   return value;
 }
 
+/** A value as text; empty where it is missing or null. */
+export function asText(value: unknown): string {
+  return value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
 /** A text member; empty where it is missing or null. */
 export function readText(row: unknown, path: string): string {
-  const value = readPath(row, path);
-  return value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
+  return asText(readPath(row, path));
 }
 
 /** The records of a list. */

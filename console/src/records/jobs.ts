@@ -1,13 +1,15 @@
 import { createElement, type ReactNode } from "react";
+import type { AnswerOf } from "@/api/client.ts";
 import { Value } from "@/components/value.tsx";
 import { formatNumber, formatTime } from "@/lib/format.ts";
-import { isRow, type Row, readPath } from "@/lib/read.ts";
+import { isRow } from "@/lib/read.ts";
 import { nameOf } from "@/lib/words.ts";
 import { withoutNulls } from "@/resources/data.ts";
+import { defineResource, optionsOf } from "@/resources/define.ts";
 import { Labelled } from "@/resources/labelled.tsx";
-import { fileAt, WithNames } from "@/resources/names.tsx";
+import { showFile, WithNames } from "@/resources/names.tsx";
 import { choices, descriptionField, numbered } from "@/resources/options.ts";
-import type { Field, Resource } from "@/resources/types.ts";
+import type { Field, Values } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
 
 const fields = text.resources.fields;
@@ -39,11 +41,12 @@ const exportMembers = [
   "metadata",
 ].map((value) => ({ value, label: ofExports.members[value] ?? value }));
 
+type ExportJob = AnswerOf<"GET /v1/logs/exports/{id}">;
+type Batch = AnswerOf<"GET /v1/batches/{id}">;
+
 /** What an export can hold, in words. */
-function exportedOf({ requested_data: requested }: Row): string {
-  const members = Array.isArray(requested) ? requested.map(String) : [];
-  return members.map((member) => ofExports.members[member] ?? member).join(", ");
-}
+const exportedOf = ({ requested_data: members }: ExportJob): string =>
+  members.map((member) => ofExports.members[member] ?? member).join(", ");
 
 const filterLabels: Readonly<Record<string, string>> = {
   time_of_generation_min: ofExports.from,
@@ -54,8 +57,8 @@ const filterLabels: Readonly<Record<string, string>> = {
 };
 
 /** What an export is limited to, in words. */
-function showFilters({ filters }: Row): ReactNode {
-  const shown = Object.entries(isRow(filters) ? filters : {}).map(([name, value]) => {
+function showFilters({ filters }: ExportJob): ReactNode {
+  const shown = Object.entries(filters).map(([name, value]) => {
     const isTime = name.startsWith("time_of_generation_");
     return [name, isTime ? formatTime(String(value)) : value] as const;
   });
@@ -68,7 +71,7 @@ function showFilters({ filters }: Row): ReactNode {
 
 const ofFilters = { section: ofExports.filters };
 
-const exportFields: readonly Field[] = [
+const exportFields = [
   descriptionField,
   {
     name: "requested_data",
@@ -94,52 +97,67 @@ const exportFields: readonly Field[] = [
     label: ofExports.apiKeys,
     kind: "multi",
     placeholder: ofExports.allKeys,
-    options: { path: "/v1/api-keys", value: "id", label: "name" },
+    options: optionsOf("/v1/api-keys", ({ id, name }) => ({ value: id, label: name })),
   },
   { ...ofFilters, name: "filters.metadata", label: fields.metadata, kind: "pairs" },
-];
+] as const satisfies readonly Field[];
 
-const read = (row: Row | undefined): Row => (isRow(row?.filters) ? row.filters : {});
-
-const isDraft = ({ status }: Row): boolean => status === "draft";
+const isDraft = ({ status }: ExportJob): boolean => status === "draft";
 
 /** How many rows an export holds, once it was started. */
-const recordsOf = (row: Row): ReactNode =>
+const recordsOf = (row: ExportJob): ReactNode =>
   createElement(Value, { value: isDraft(row) ? undefined : row.total_records, kind: "number" });
 
 /** An export by its description, else by when it was made. */
-const exportName = ({ description, created_at: created }: Row): string =>
-  typeof description === "string" && description !== "" ? description : ofExports.of(formatTime(String(created)));
+const exportName = ({ description, created_at: created }: ExportJob): string =>
+  description || ofExports.of(formatTime(created));
 
 /** Export jobs: `/v1/logs/exports`. */
-export const exportJobs: Resource = {
+export const exportJobs = defineResource({
   name: "exports",
   group: "observe",
   icon: "exports",
   text: { ...ofExports, emptyHint: ofExports.empty },
   workspace: "required",
   list: { path: "/v1/logs/exports", paging: numbered },
-  id: "id",
+  id: ({ id }) => id,
   title: exportName,
   columns: [
-    { label: fields.description, path: "description", track: "minmax(10rem, 2fr)", render: exportName },
-    { label: text.common.status, path: "status", kind: "status", track: "7rem" },
-    { label: ofExports.records, path: "total_records", kind: "number", track: "5rem", render: recordsOf },
-    { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+    {
+      label: fields.description,
+      of: ({ description }) => description,
+      track: "minmax(10rem, 2fr)",
+      render: exportName,
+    },
+    { label: text.common.status, of: ({ status }) => status, kind: "status", track: "7rem" },
+    {
+      label: ofExports.records,
+      of: ({ total_records }) => total_records,
+      kind: "number",
+      track: "5rem",
+      render: recordsOf,
+    },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "ago", track: "7rem", wide: true },
   ],
   facts: [
-    { label: fields.description, path: "description" },
-    { label: text.common.status, path: "status", kind: "status" },
-    { label: ofExports.filters, path: "filters", render: showFilters, empty: ofExports.everything },
-    { label: ofExports.fields, path: "requested_data", render: exportedOf },
-    { label: ofExports.records, path: "total_records", kind: "number", when: (row) => !isDraft(row) },
-    { label: fields.created, path: "created_at", kind: "time" },
-    { label: fields.id, path: "id", kind: "code" },
+    { label: fields.description, of: ({ description }) => description },
+    { label: text.common.status, of: ({ status }) => status, kind: "status" },
+    { label: ofExports.filters, of: ({ filters }) => filters, render: showFilters, empty: ofExports.everything },
+    { label: ofExports.fields, of: ({ requested_data }) => requested_data, render: exportedOf },
+    {
+      label: ofExports.records,
+      of: ({ total_records }) => total_records,
+      kind: "number",
+      when: (row) => !isDraft(row),
+    },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "time" },
+    { label: fields.id, of: ({ id }) => id, kind: "id" },
   ],
   read: "/v1/logs/exports/{id}",
   create: {
     rows: ["POST /v1/logs/exports"],
     fields: exportFields,
+    made: ({ id }) => id,
     toBody: (body) => ({ filters: {}, ...body }),
   },
   update: {
@@ -147,7 +165,10 @@ export const exportJobs: Resource = {
     fields: exportFields,
     when: isDraft,
     // the route takes all filters together
-    toBody: (body, record) => ({ ...body, filters: withoutNulls({ ...read(record), ...read(body) }) }),
+    toBody: (body, record) => ({
+      ...body,
+      filters: withoutNulls({ ...record?.filters, ...(isRow(body.filters) && body.filters) }),
+    }),
   },
   actions: [
     {
@@ -163,7 +184,7 @@ export const exportJobs: Resource = {
       icon: "stop",
       row: "POST /v1/logs/exports/{id}/cancel",
       done: () => ({ message: ofExports.cancelled }),
-      when: ({ status }) => status === "in_progress" || status === "queued",
+      when: ({ status }) => status === "in_progress",
     },
   ],
   sections: [
@@ -175,22 +196,20 @@ export const exportJobs: Resource = {
       load: async () => ({ default: (await import("@/resources/sections/downloads.tsx")).ExportDownload }),
     },
   ],
-  isUnfinished: ({ status }) => status === "in_progress" || status === "queued",
-};
+  isUnfinished: ({ status }) => status === "in_progress",
+});
 
 /** How many requests of a batch have ended. */
-function countRequests(batch: Row): string {
-  const [completed, failed, total] = ["completed", "failed", "total"].map((name) =>
-    Number(readPath(batch, `request_counts.${name}`) ?? 0),
-  );
-  return ofBatches.counted(formatNumber((completed ?? 0) + (failed ?? 0)), formatNumber(total ?? 0), failed ?? 0);
+function countRequests({ request_counts: counts }: Batch): string {
+  const { completed, failed, total } = counts ?? { completed: 0, failed: 0, total: 0 };
+  return ofBatches.counted(formatNumber(completed + failed), formatNumber(total), failed);
 }
 
 /** A batch by when it was made: it has no name. */
-const batchName = ({ created_at: created }: Row): string => ofBatches.of(formatTime(Number(created) * 1000));
+const batchName = ({ created_at: created }: Batch): string => ofBatches.of(formatTime(created * 1000));
 
 /** The provider is one of the headers of the calls. */
-function withProvider({ provider, ...body }: Row): Row {
+function withProvider({ provider, ...body }: Values): Values {
   if (typeof provider !== "string") return body;
   const others = isRow(body.gateway_options) ? body.gateway_options : {};
   return { ...body, gateway_options: { "x-gateway-provider": `@${provider}`, ...others } };
@@ -199,33 +218,35 @@ function withProvider({ provider, ...body }: Row): Row {
 const byCursor = { after: "after", size: "limit" } as const;
 
 /** Files: `/v1/files`. */
-export const files: Resource = {
+export const files = defineResource({
   name: "files",
   group: "build",
   icon: "files",
   text: { ...ofFiles, emptyHint: ofFiles.empty },
   workspace: "none",
   list: { path: "/v1/files", paging: byCursor },
-  id: "id",
-  title: "filename",
+  id: ({ id }) => id,
+  title: ({ filename }) => filename,
   columns: [
-    { label: fields.name, path: "filename", track: "minmax(10rem, 2fr)" },
-    { label: ofFiles.purpose, path: "purpose", kind: "word", track: "8rem", wide: true },
-    { label: ofFiles.size, path: "bytes", kind: "bytes", track: "5rem" },
-    { label: text.common.status, path: "status", kind: "status", track: "7rem", wide: true },
-    { label: fields.created, path: "created_at", kind: "seconds", track: "7rem", wide: true },
+    { label: fields.name, of: ({ filename }) => filename, track: "minmax(10rem, 2fr)" },
+    { label: ofFiles.purpose, of: ({ purpose }) => purpose, kind: "word", track: "8rem", wide: true },
+    { label: ofFiles.size, of: ({ bytes }) => bytes, kind: "bytes", track: "5rem" },
+    { label: text.common.status, of: ({ status }) => status, kind: "status", track: "7rem", wide: true },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "seconds", track: "7rem", wide: true },
   ],
   facts: [
-    { label: fields.name, path: "filename" },
-    { label: text.common.status, path: "status", kind: "status" },
-    { label: ofFiles.purpose, path: "purpose", kind: "word" },
-    { label: ofFiles.size, path: "bytes", kind: "bytes" },
-    { label: fields.created, path: "created_at", kind: "seconds" },
-    { label: fields.id, path: "id", kind: "code" },
+    { label: fields.name, of: ({ filename }) => filename },
+    { label: text.common.status, of: ({ status }) => status, kind: "status" },
+    { label: ofFiles.purpose, of: ({ purpose }) => purpose, kind: "word" },
+    { label: ofFiles.size, of: ({ bytes }) => bytes, kind: "bytes" },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "seconds" },
+    { label: fields.id, of: ({ id }) => id, kind: "id" },
   ],
   read: "/v1/files/{id}",
   create: {
     rows: ["POST /v1/files"],
+    others: ["purpose", "file"],
+    made: ({ id }) => id,
     multipart: true,
     fields: [
       {
@@ -255,40 +276,66 @@ export const files: Resource = {
       load: async () => ({ default: (await import("@/resources/sections/downloads.tsx")).FileDownload }),
     },
   ],
-};
+});
 
 /** Batches: `/v1/batches`. */
-export const batches: Resource = {
+export const batches = defineResource({
   name: "batches",
   group: "build",
   icon: "batches",
   text: { ...ofBatches, emptyHint: ofBatches.empty },
   workspace: "none",
   list: { path: "/v1/batches", paging: byCursor },
-  id: "id",
+  id: ({ id }) => id,
   title: batchName,
   columns: [
-    { label: ofBatches.one, path: "created_at", track: "minmax(10rem, 2fr)", render: batchName },
-    { label: ofBatches.endpoint, path: "endpoint", kind: "code", wide: true, track: "minmax(12rem, 1fr)" },
-    { label: text.common.status, path: "status", kind: "status", track: "7rem" },
-    { label: ofBatches.counts, path: "request_counts", track: "10rem", wide: true, render: countRequests },
-    { label: fields.created, path: "created_at", kind: "seconds", track: "7rem", wide: true },
+    { label: ofBatches.one, of: ({ created_at }) => created_at, track: "minmax(10rem, 2fr)", render: batchName },
+    {
+      label: ofBatches.endpoint,
+      of: ({ endpoint }) => endpoint,
+      kind: "code",
+      wide: true,
+      track: "minmax(12rem, 1fr)",
+    },
+    { label: text.common.status, of: ({ status }) => status, kind: "status", track: "7rem" },
+    {
+      label: ofBatches.counts,
+      of: ({ request_counts }) => request_counts,
+      track: "10rem",
+      wide: true,
+      render: countRequests,
+    },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "seconds", track: "7rem", wide: true },
   ],
   facts: [
-    { label: text.common.status, path: "status", kind: "status" },
-    { label: ofBatches.counts, path: "request_counts", render: countRequests },
-    { label: ofBatches.endpoint, path: "endpoint", kind: "code" },
-    { label: ofBatches.window, path: "completion_window", kind: "word" },
-    { label: ofBatches.input, path: "input_file_id", render: fileAt("input_file_id") },
-    { label: ofBatches.outputFile, path: "output_file_id", render: fileAt("output_file_id") },
-    { label: ofBatches.errorFile, path: "error_file_id", render: fileAt("error_file_id") },
-    { label: fields.created, path: "created_at", kind: "seconds" },
-    { label: ofBatches.completed, path: "completed_at", kind: "seconds" },
-    { label: fields.id, path: "id", kind: "code" },
+    { label: text.common.status, of: ({ status }) => status, kind: "status" },
+    { label: ofBatches.counts, of: ({ request_counts }) => request_counts, render: countRequests },
+    { label: ofBatches.endpoint, of: ({ endpoint }) => endpoint, kind: "code" },
+    { label: ofBatches.window, of: ({ completion_window }) => completion_window, kind: "word" },
+    {
+      label: ofBatches.input,
+      of: ({ input_file_id }) => input_file_id,
+      render: ({ input_file_id: id }) => showFile(id),
+    },
+    {
+      label: ofBatches.outputFile,
+      of: ({ output_file_id }) => output_file_id,
+      render: ({ output_file_id: id }) => showFile(id),
+    },
+    {
+      label: ofBatches.errorFile,
+      of: ({ error_file_id }) => error_file_id,
+      render: ({ error_file_id: id }) => showFile(id),
+    },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "seconds" },
+    { label: ofBatches.completed, of: ({ completed_at }) => completed_at, kind: "seconds" },
+    { label: fields.id, of: ({ id }) => id, kind: "id" },
   ],
   read: "/v1/batches/{id}",
   create: {
     rows: ["POST /v1/batches"],
+    others: ["provider"],
+    made: ({ id }) => id,
     fields: [
       {
         name: "input_file_id",
@@ -296,7 +343,9 @@ export const batches: Resource = {
         kind: "select",
         required: true,
         placeholder: ofFiles.choose,
-        options: { path: "/v1/files", query: { purpose: "batch" }, value: "id", label: "filename" },
+        options: optionsOf("/v1/files", ({ filename, id }) => ({ value: id, label: filename }), {
+          query: { purpose: "batch" },
+        }),
       },
       {
         name: "endpoint",
@@ -320,7 +369,7 @@ export const batches: Resource = {
         help: ofBatches.providerHelp,
         kind: "select",
         placeholder: ofBatches.byModel,
-        options: { path: "/v1/providers", value: "slug", label: "name" },
+        options: optionsOf("/v1/providers", ({ name, slug }) => ({ value: slug, label: name })),
       },
       { name: "model", label: fields.model, help: ofBatches.modelHelp, kind: "text" },
       { name: "gateway_options", label: ofBatches.options, help: ofBatches.optionsHelp, kind: "pairs" },
@@ -333,7 +382,7 @@ export const batches: Resource = {
       icon: "stop",
       row: "POST /v1/batches/{id}/cancel",
       done: () => ({ message: ofBatches.cancelled }),
-      when: ({ status }) => ["validating", "in_progress"].includes(String(status)),
+      when: ({ status }) => ["validating", "in_progress"].includes(status),
     },
   ],
   sections: [
@@ -344,5 +393,5 @@ export const batches: Resource = {
       load: async () => ({ default: (await import("@/resources/sections/downloads.tsx")).BatchDownload }),
     },
   ],
-  isUnfinished: ({ status }) => !["completed", "failed", "cancelled", "expired"].includes(String(status)),
-};
+  isUnfinished: ({ status }) => !["completed", "failed", "cancelled", "expired"].includes(status),
+});

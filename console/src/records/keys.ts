@@ -1,11 +1,15 @@
+import type { AnswerOf } from "@/api/client.ts";
 import { formatDollars, formatNumber } from "@/lib/format.ts";
-import { isRow, type Row, readText } from "@/lib/read.ts";
+import { isRow } from "@/lib/read.ts";
 import { wordOf } from "@/lib/words.ts";
-import { userAt, workspaceAt } from "@/resources/names.tsx";
+import { action, defineResource, optionsOf } from "@/resources/define.ts";
+import { showUser, showWorkspace } from "@/resources/names.tsx";
 import { allScopes, choices, rateLimitsField } from "@/resources/options.ts";
 import { scopesOf } from "@/resources/scopes.tsx";
-import type { Field, Resource } from "@/resources/types.ts";
+import type { Field } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
+
+type ApiKey = AnswerOf<"GET /v1/api-keys/{id}">;
 
 const words = text.resources.keys;
 
@@ -24,24 +28,18 @@ function toBudget(value: unknown): unknown {
 }
 
 /** Budgets in words: `$1.20 of $50.00, resets monthly`. */
-function budgetOf({ usage_limits: limits }: Row): string {
-  return [limits]
-    .flat()
-    .filter(isRow)
-    .map((limit) => {
-      const show = limit.type === "tokens" ? formatNumber : formatDollars;
-      const used = show(Number(limit.current_usage ?? 0));
-      const resets = readText(limit, "periodic_reset");
-      return words.budget(
-        `${used} ${words.of} ${show(Number(limit.credit_limit))}`,
-        limit.type === "tokens",
-        resets === "" ? "" : wordOf(resets).toLowerCase(),
-      );
-    })
-    .join("; ");
+function budgetOf({ usage_limits: limit }: Pick<ApiKey, "usage_limits">): string {
+  if (limit === null) return "";
+  const show = limit.type === "tokens" ? formatNumber : formatDollars;
+  const { current_usage: used, credit_limit: most, periodic_reset: resets } = limit;
+  return words.budget(
+    `${show(used)} ${words.of} ${show(most ?? 0)}`,
+    limit.type === "tokens",
+    resets === null ? "" : wordOf(resets).toLowerCase(),
+  );
 }
 
-const shared: readonly Field[] = [
+const shared = [
   { name: "name", label: words.name, kind: "text", required: true },
   { name: "description", label: words.description, kind: "long" },
   {
@@ -62,7 +60,6 @@ const shared: readonly Field[] = [
     kind: "own",
     input: async () => ({ default: (await import("@/resources/budget-input.tsx")).BudgetInput }),
     isMerged: true,
-    read: (stored) => [stored].flat()[0],
     toMember: toBudget,
   },
   rateLimitsField,
@@ -71,14 +68,14 @@ const shared: readonly Field[] = [
     label: words.config,
     kind: "select",
     placeholder: words.noConfig,
-    options: { path: "/v1/configs", value: "slug", label: "name" },
+    options: optionsOf("/v1/configs", ({ name, slug }) => ({ value: slug, label: name })),
   },
   { name: "defaults.metadata", label: words.metadata, help: words.metadataHelp, kind: "pairs" },
   { name: "alert_emails", label: words.alertEmails, kind: "tags" },
-];
+] as const satisfies readonly Field[];
 
 /** API keys: `/v1/api-keys`. */
-export const keys: Resource = {
+export const keys = defineResource({
   name: "api-keys",
   group: "govern",
   icon: "keys",
@@ -95,40 +92,47 @@ export const keys: Resource = {
       },
     ],
   },
-  id: "id",
-  title: "name",
+  id: ({ id }) => id,
+  title: ({ name }) => name,
   columns: [
-    { label: words.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: words.key, path: "key", kind: "code", track: "6rem" },
-    { label: words.kind, path: "type", kind: "word", track: "11rem", wide: true },
-    { label: text.common.status, path: "status", kind: "status", track: "6rem" },
+    { label: words.name, of: ({ name }) => name, track: "minmax(10rem, 2fr)" },
+    { label: words.key, of: ({ key }) => key, kind: "code", track: "6rem" },
+    { label: words.kind, of: ({ type }) => type, kind: "word", track: "11rem", wide: true },
+    { label: text.common.status, of: ({ status }) => status, kind: "status", track: "6rem" },
     {
       label: words.creditLimit,
-      path: "usage_limits",
+      of: ({ usage_limits }) => usage_limits,
       track: "minmax(9rem, 1fr)",
       wide: true,
       render: budgetOf,
       empty: fields.noLimit,
     },
-    { label: words.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true, empty: fields.never },
-    { label: words.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+    {
+      label: words.expires,
+      of: ({ expires_at }) => expires_at,
+      kind: "ago",
+      track: "7rem",
+      wide: true,
+      empty: fields.never,
+    },
+    { label: words.created, of: ({ created_at }) => created_at, kind: "ago", track: "7rem", wide: true },
   ],
   facts: [
-    { label: words.name, path: "name" },
-    { label: words.description, path: "description" },
-    { label: words.key, path: "key", kind: "code" },
-    { label: words.kind, path: "type", kind: "word" },
-    { label: text.common.status, path: "status", kind: "status" },
-    { label: words.workspace, path: "workspace_id", render: workspaceAt("workspace_id") },
-    { label: words.user, path: "user_id", render: userAt("user_id") },
-    { label: words.creditLimit, path: "usage_limits", render: budgetOf, empty: fields.noLimit },
-    { label: fields.rateLimits, path: "rate_limits", kind: "settings", empty: fields.noLimit },
-    { label: words.expires, path: "expires_at", kind: "time", empty: fields.never },
-    { label: words.created, path: "created_at", kind: "time" },
-    { label: words.config, path: "defaults.config_id", kind: "code", empty: words.noConfig },
-    { label: words.metadata, path: "defaults.metadata", kind: "json", empty: fields.none },
-    { label: words.alertEmails, path: "alert_emails", kind: "tags", empty: fields.none },
-    { label: words.scopes, path: "scopes", render: scopesOf },
+    { label: words.name, of: ({ name }) => name },
+    { label: words.description, of: ({ description }) => description },
+    { label: words.key, of: ({ key }) => key, kind: "code" },
+    { label: words.kind, of: ({ type }) => type, kind: "word" },
+    { label: text.common.status, of: ({ status }) => status, kind: "status" },
+    { label: words.workspace, of: ({ workspace_id }) => workspace_id, render: showWorkspace },
+    { label: words.user, of: ({ user_id }) => user_id, render: showUser },
+    { label: words.creditLimit, of: ({ usage_limits }) => usage_limits, render: budgetOf, empty: fields.noLimit },
+    { label: fields.rateLimits, of: ({ rate_limits }) => rate_limits, kind: "settings", empty: fields.noLimit },
+    { label: words.expires, of: ({ expires_at }) => expires_at, kind: "time", empty: fields.never },
+    { label: words.created, of: ({ created_at }) => created_at, kind: "time" },
+    { label: words.config, of: ({ defaults }) => defaults?.config_id, kind: "id", empty: words.noConfig },
+    { label: words.metadata, of: ({ defaults }) => defaults?.metadata, kind: "json", empty: fields.none },
+    { label: words.alertEmails, of: ({ alert_emails }) => alert_emails, kind: "tags", empty: fields.none },
+    { label: words.scopes, of: ({ scopes }) => scopes, render: scopesOf },
   ],
   read: "/v1/api-keys/{id}",
   create: {
@@ -138,6 +142,8 @@ export const keys: Resource = {
       "POST /v1/api-keys/workspace/user",
     ],
     path: (values) => `/v1/api-keys/${String(values.kind)}`,
+    others: ["kind"],
+    made: ({ id }) => id,
     fields: [
       { name: "kind", label: words.kind, kind: "select", options: kinds, initial: "workspace/service", required: true },
       ...shared,
@@ -147,19 +153,19 @@ export const keys: Resource = {
     toBody({ kind, workspace_id, ...body }) {
       return kind === "organisation/service" || workspace_id === undefined ? body : { ...body, workspace_id };
     },
-    secret: ["key"],
+    secret: ({ key }) => key,
   },
   update: { rows: ["PUT /v1/api-keys/{id}"], fields: shared },
   remove: { row: "DELETE /v1/api-keys/{id}" },
   actions: [
-    {
+    action({
       label: words.rotate,
       icon: "refresh",
       row: "POST /v1/api-keys/{id}/rotate",
       body: () => ({}),
       confirm: words.rotateConfirm,
-      secret: ["key"],
+      secret: ({ key }) => key,
       done: () => ({ message: words.rotated }),
-    },
+    }),
   ],
-};
+});

@@ -1,7 +1,10 @@
+import { createElement } from "react";
+import type { AnswerOf } from "@/api/client.ts";
 import { formatDuration } from "@/lib/format.ts";
-import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { isRow } from "@/lib/read.ts";
+import { action, defineResource, optionsOf } from "@/resources/define.ts";
 import { needsAccounts, showJoined, showServerSettings } from "@/resources/mcp-facts.tsx";
-import { integrationAt, showMappings } from "@/resources/names.tsx";
+import { IntegrationLink, showMappings } from "@/resources/names.tsx";
 import {
   changedFact,
   choices,
@@ -14,7 +17,7 @@ import {
   toOptions,
 } from "@/resources/options.ts";
 import { settingsFieldOf, showSettings } from "@/resources/settings/settings-field.ts";
-import type { ActionResult, Field, Resource } from "@/resources/types.ts";
+import type { ActionResult, Field, Values } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
 
 const fields = text.resources.fields;
@@ -22,31 +25,26 @@ const ofIntegrations = text.resources.mcpIntegrations;
 const ofServers = text.resources.mcpServers;
 const ofClients = text.resources.mcpClients;
 
-const isOpenApi = (values: Readonly<Record<string, unknown>>) => values.transport === "openapi";
+const isOpenApi = (values: Values) => values.transport === "openapi";
 
 /** A test in words: it fails in the answer, not by its status. */
-function ofTest(answer: unknown): ActionResult {
-  const time = formatDuration(Number(readPath(answer, "response_time_ms")));
-  const status = readText(answer, "status_code");
-  const server = readText(answer, "server_name");
-  const isFailure = readPath(answer, "success") !== true;
+function ofTest(answer: AnswerOf<"POST /v1/mcp-servers/{slug}/test">): ActionResult {
+  const { success, message, url, status_code: status, server_name: server } = answer;
   return {
-    message: isFailure ? readText(answer, "message") : ofIntegrations.answered(time),
-    isFailure,
+    message: success ? ofIntegrations.answered(formatDuration(answer.response_time_ms)) : message,
+    isFailure: !success,
     facts: [
-      [ofServers.address, readText(answer, "url")],
-      ...(status === "" ? [] : [[text.common.status, status] as const]),
-      ...(server === "" ? [] : [[ofIntegrations.answerer, server] as const]),
+      [ofServers.address, url],
+      ...(status === null ? [] : [[text.common.status, String(status)] as const]),
+      ...(server === null ? [] : [[ofIntegrations.answerer, server] as const]),
     ],
   };
 }
 
-const ofSync = (answer: unknown): ActionResult =>
-  readPath(answer, "success") === true
-    ? { message: ofIntegrations.synced }
-    : { message: readText(answer, "message"), isFailure: true, facts: [] };
+const ofSync = ({ success, message }: AnswerOf<"POST /v1/mcp-integrations/{slug}/sync">): ActionResult =>
+  success ? { message: ofIntegrations.synced } : { message, isFailure: true, facts: [] };
 
-const connectionFields: readonly Field[] = [
+const connectionFields = [
   { name: "url", label: fields.url, kind: "text", required: true, placeholder: "https://tools.example/mcp" },
   {
     name: "auth_type",
@@ -64,46 +62,51 @@ const connectionFields: readonly Field[] = [
     initial: "http",
     options: choices("http", "sse", "openapi"),
   },
-  { name: "openapi", label: ofIntegrations.openapi, kind: "json", when: isOpenApi },
+  { name: "openapi", label: ofIntegrations.openapi, kind: "json", from: () => undefined, when: isOpenApi },
   descriptionField,
   settingsFieldOf("mcp"),
   secretMappingsField,
-];
+] as const satisfies readonly Field[];
 
 /** Tool servers an organisation knows: `/v1/mcp-integrations`. */
-export const mcpIntegrations: Resource = {
+export const mcpIntegrations = defineResource({
   name: "mcp-integrations",
   group: "connect",
   icon: "plug",
   text: { ...ofIntegrations, emptyHint: ofIntegrations.empty },
   workspace: "optional",
   list: { path: "/v1/mcp-integrations", paging: numbered },
-  id: "slug",
-  title: "name",
+  id: ({ slug }) => slug,
+  title: ({ name }) => name,
   columns: [
-    { label: fields.name, path: "name", track: "minmax(10rem, 1fr)" },
-    { label: fields.slug, path: "slug", kind: "code", wide: true },
-    { label: fields.url, path: "url", kind: "code", track: "minmax(12rem, 2fr)", wide: true },
-    { label: ofIntegrations.authType, path: "auth_type", kind: "word", track: "11rem", wide: true },
-    { label: text.common.status, path: "status", kind: "status", track: "6rem" },
+    { label: fields.name, of: ({ name }) => name, track: "minmax(10rem, 1fr)" },
+    { label: fields.slug, of: ({ slug }) => slug, kind: "id", wide: true },
+    { label: fields.url, of: ({ url }) => url, kind: "id", track: "minmax(12rem, 2fr)", wide: true },
+    { label: ofIntegrations.authType, of: ({ auth_type }) => auth_type, kind: "word", track: "11rem", wide: true },
+    { label: text.common.status, of: ({ status }) => status, kind: "status", track: "6rem" },
   ],
   facts: [
-    { label: fields.name, path: "name" },
-    { label: text.common.status, path: "status", kind: "status" },
-    { label: fields.description, path: "description" },
-    { label: fields.slug, path: "slug", kind: "code" },
-    { label: fields.url, path: "url", kind: "code" },
-    { label: ofIntegrations.transport, path: "transport", kind: "word" },
-    { label: ofIntegrations.authType, path: "auth_type", kind: "word" },
-    { label: ofIntegrations.configurations, path: "configurations", render: showSettings },
-    { label: fields.secretMappings, path: "secret_mappings", render: showMappings },
-    { label: fields.created, path: "created_at", kind: "time" },
+    { label: fields.name, of: ({ name }) => name },
+    { label: text.common.status, of: ({ status }) => status, kind: "status" },
+    { label: fields.description, of: ({ description }) => description },
+    { label: fields.slug, of: ({ slug }) => slug, kind: "id" },
+    { label: fields.url, of: ({ url }) => url, kind: "id" },
+    { label: ofIntegrations.transport, of: ({ transport }) => transport, kind: "word" },
+    { label: ofIntegrations.authType, of: ({ auth_type }) => auth_type, kind: "word" },
+    {
+      label: ofIntegrations.configurations,
+      of: ({ configurations }) => configurations,
+      render: ({ configurations }) => showSettings(configurations ?? {}),
+    },
+    { label: fields.secretMappings, of: ({ secret_mappings }) => secret_mappings, render: showMappings },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "time" },
     changedFact,
   ],
   read: "/v1/mcp-integrations/{slug}",
   shared: true,
   create: {
     rows: ["POST /v1/mcp-integrations"],
+    made: ({ slug }) => slug,
     fields: [nameField, slugField, ...connectionFields],
   },
   update: {
@@ -113,20 +116,20 @@ export const mcpIntegrations: Resource = {
   },
   remove: { row: "DELETE /v1/mcp-integrations/{slug}", when: isOwn },
   actions: [
-    {
+    action({
       label: ofIntegrations.test,
       icon: "check",
       row: "POST /v1/mcp-integrations/{slug}/test",
       done: ofTest,
       when: isOwn,
-    },
-    {
+    }),
+    action({
       label: ofIntegrations.sync,
       icon: "refresh",
       row: "POST /v1/mcp-integrations/{slug}/sync",
       done: ofSync,
       when: isOwn,
-    },
+    }),
   ],
   sections: [
     {
@@ -136,7 +139,7 @@ export const mcpIntegrations: Resource = {
       load: async () => ({ default: (await import("@/resources/sections/capabilities.tsx")).IntegrationCapabilities }),
     },
   ],
-};
+});
 
 /** Members of `settings` that are on or off. */
 const switches = [
@@ -148,7 +151,7 @@ const switches = [
   "soft_429",
 ] as const;
 
-const settingFields: readonly Field[] = [
+const settingFields = [
   {
     name: "settings.pinning",
     label: ofServers.settingLabels.pinning,
@@ -171,64 +174,65 @@ const settingFields: readonly Field[] = [
     kind: "number",
     placeholder: ofServers.gatewayLimit,
   },
-  ...switches.map((name): Field => {
+  ...switches.map((name) => {
     const help = ofServers.settingHelp[name];
     return {
-      name: `settings.${name}`,
+      name: `settings.${name}` as const,
       label: ofServers.settingLabels[name],
-      kind: "switch",
+      kind: "switch" as const,
       initial: name === "check_arguments",
       ...(help !== undefined && { help }),
     };
   }),
-];
+] as const satisfies readonly Field[];
 
 /** The servers that one joins: its body holds all of them. */
-const joinedFields = (when: NonNullable<Field["when"]>): readonly Field[] => [
-  {
-    name: "aggregate.members",
-    label: ofServers.aggregate,
-    help: ofServers.aggregateHelp,
-    kind: "rows",
-    required: true,
-    initial: [{}],
-    most: 16,
-    add: ofServers.addMember,
-    when,
-    columns: [
-      {
-        name: "mcp_server_id",
-        label: ofServers.one,
-        kind: "select",
-        required: true,
-        placeholder: ofServers.chooseServer,
-        options: { path: "/v1/mcp-servers", value: "id", label: "name" },
-      },
-      { name: "prefix", label: ofServers.prefix, kind: "text", required: true },
-      { name: "include", label: ofServers.include, kind: "tags", placeholder: ofServers.everyTool },
-      { name: "exclude", label: ofServers.exclude, kind: "tags" },
-    ],
-    fromLine: ({ include, exclude, ...line }) => ({
-      ...line,
-      ...(hasEntries(include) && { include }),
-      ...(hasEntries(exclude) && { exclude }),
-    }),
-  },
-  {
-    name: "aggregate.prefix_mode",
-    label: ofServers.prefixMode,
-    kind: "select",
-    required: true,
-    initial: "always",
-    options: toOptions(ofServers.prefixModes),
-    when,
-  },
-];
+const joinedFields = (when: NonNullable<Field["when"]>) =>
+  [
+    {
+      name: "aggregate.members",
+      label: ofServers.aggregate,
+      help: ofServers.aggregateHelp,
+      kind: "rows",
+      required: true,
+      initial: [{}],
+      most: 16,
+      add: ofServers.addMember,
+      when,
+      columns: [
+        {
+          name: "mcp_server_id",
+          label: ofServers.one,
+          kind: "select",
+          required: true,
+          placeholder: ofServers.chooseServer,
+          options: optionsOf("/v1/mcp-servers", ({ id, name }) => ({ value: id, label: name })),
+        },
+        { name: "prefix", label: ofServers.prefix, kind: "text", required: true },
+        { name: "include", label: ofServers.include, kind: "tags", placeholder: ofServers.everyTool },
+        { name: "exclude", label: ofServers.exclude, kind: "tags" },
+      ],
+      fromLine: ({ include, exclude, ...line }) => ({
+        ...line,
+        ...(hasEntries(include) && { include }),
+        ...(hasEntries(exclude) && { exclude }),
+      }),
+    },
+    {
+      name: "aggregate.prefix_mode",
+      label: ofServers.prefixMode,
+      kind: "select",
+      required: true,
+      initial: "always",
+      options: toOptions(ofServers.prefixModes),
+      when,
+    },
+  ] as const satisfies readonly Field[];
 
 const hasEntries = (value: unknown): boolean => Array.isArray(value) && value.length > 0;
 
 /** How the form of a new server begins: with an integration, or with servers that it joins. */
-const sourceField: Field = {
+const sourceField: Field<"source"> = {
   name: "source",
   label: ofServers.source,
   kind: "select",
@@ -236,50 +240,51 @@ const sourceField: Field = {
   initial: "integration",
   options: toOptions(ofServers.sources),
 };
-const isJoined = ({ source }: Row): boolean => source === "servers";
+const isJoined = ({ source }: Values): boolean => source === "servers";
 
 /** A change of one member of `aggregate` is sent with the others. */
-function withAggregate(body: Row, record: Row | undefined): Row {
-  if (!isRow(body.aggregate) || !isRow(record?.aggregate)) return body;
+function withAggregate(body: Values, record: AnswerOf<"GET /v1/mcp-servers/{slug}"> | undefined): Values {
+  if (!isRow(body.aggregate) || !record?.aggregate) return body;
   return { ...body, aggregate: { ...record.aggregate, ...body.aggregate } };
 }
 
 /** Tool servers as a workspace offers them: `/v1/mcp-servers`. */
-export const mcpServers: Resource = {
+export const mcpServers = defineResource({
   name: "mcp-servers",
   group: "connect",
   icon: "mcp",
   text: { ...ofServers, emptyHint: ofServers.empty },
   workspace: "optional",
   list: { path: "/v1/mcp-servers", paging: numbered },
-  id: "slug",
-  title: "name",
+  id: ({ slug }) => slug,
+  title: ({ name }) => name,
   columns: [
-    { label: fields.name, path: "name", track: "minmax(10rem, 1fr)" },
-    { label: ofServers.address, path: "url", kind: "code", track: "minmax(12rem, 2fr)", wide: true },
+    { label: fields.name, of: ({ name }) => name, track: "minmax(10rem, 1fr)" },
+    { label: ofServers.address, of: ({ url }) => url, kind: "id", track: "minmax(12rem, 2fr)", wide: true },
     {
       label: fields.integration,
-      path: "mcp_integration_name",
+      of: ({ mcp_integration_name }) => mcp_integration_name,
       wide: true,
       track: "minmax(8rem, 1fr)",
       empty: ofServers.joined,
     },
-    { label: text.common.status, path: "status", kind: "status", track: "6rem" },
+    { label: text.common.status, of: ({ status }) => status, kind: "status", track: "6rem" },
   ],
   facts: [
-    { label: fields.name, path: "name" },
-    { label: text.common.status, path: "status", kind: "status" },
-    { label: fields.description, path: "description" },
-    { label: ofServers.address, path: "url", kind: "code" },
-    { label: fields.slug, path: "slug", kind: "code" },
+    { label: fields.name, of: ({ name }) => name },
+    { label: text.common.status, of: ({ status }) => status, kind: "status" },
+    { label: fields.description, of: ({ description }) => description },
+    { label: ofServers.address, of: ({ url }) => url, kind: "id" },
+    { label: fields.slug, of: ({ slug }) => slug, kind: "id" },
     {
       label: fields.integration,
-      path: "mcp_integration_details.slug",
-      render: integrationAt("mcp-integrations", "mcp_integration_details.slug", "mcp_integration_details.name"),
+      of: ({ mcp_integration_details: integration }) => integration?.slug,
+      render: ({ mcp_integration_details: integration }) =>
+        integration && createElement(IntegrationLink, { kind: "mcp-integrations", ...integration }),
     },
-    { label: ofServers.aggregate, path: "aggregate", render: showJoined, empty: text.common.none },
-    { label: ofServers.settings, path: "settings", render: showServerSettings },
-    { label: fields.created, path: "created_at", kind: "time" },
+    { label: ofServers.aggregate, of: ({ aggregate }) => aggregate, render: showJoined, empty: text.common.none },
+    { label: ofServers.settings, of: ({ settings }) => settings, render: showServerSettings },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "time" },
     changedFact,
   ],
   read: "/v1/mcp-servers/{slug}",
@@ -294,7 +299,7 @@ export const mcpServers: Resource = {
         kind: "select",
         required: true,
         placeholder: fields.chooseIntegration,
-        options: { path: "/v1/mcp-integrations", value: "slug", label: "name" },
+        options: optionsOf("/v1/mcp-integrations", ({ name, slug }) => ({ value: slug, label: name })),
         when: (values) => !isJoined(values),
       },
       ...joinedFields(isJoined),
@@ -302,6 +307,8 @@ export const mcpServers: Resource = {
       descriptionField,
       ...settingFields,
     ],
+    others: ["source"],
+    made: ({ slug }) => slug,
     isOfWorkspace: () => true,
     toBody: ({ source: _, ...body }) => body,
   },
@@ -316,7 +323,9 @@ export const mcpServers: Resource = {
     toBody: withAggregate,
   },
   remove: { row: "DELETE /v1/mcp-servers/{slug}" },
-  actions: [{ label: ofIntegrations.test, icon: "check", row: "POST /v1/mcp-servers/{slug}/test", done: ofTest }],
+  actions: [
+    action({ label: ofIntegrations.test, icon: "check", row: "POST /v1/mcp-servers/{slug}/test", done: ofTest }),
+  ],
   sections: [
     {
       title: ofIntegrations.capabilities,
@@ -335,35 +344,42 @@ export const mcpServers: Resource = {
       load: () => import("@/resources/sections/connections.tsx"),
     },
   ],
-};
+});
 
 /** Clients of the gateway's authorization server: `/v1/mcp-oauth-clients`. */
-export const mcpClients: Resource = {
+export const mcpClients = defineResource({
   name: "mcp-oauth-clients",
   group: "connect",
   icon: "clients",
   text: { ...ofClients, emptyHint: ofClients.empty },
   workspace: "optional",
   list: { path: "/v1/mcp-oauth-clients" },
-  id: "client_id",
-  title: "name",
+  id: ({ client_id }) => client_id,
+  title: ({ name }) => name,
   columns: [
-    { label: fields.name, path: "name", track: "minmax(10rem, 1fr)" },
-    { label: fields.id, path: "client_id", kind: "code" },
-    { label: ofClients.grants, path: "grant_types", kind: "words", wide: true, track: "minmax(12rem, 1fr)" },
-    { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+    { label: fields.name, of: ({ name }) => name, track: "minmax(10rem, 1fr)" },
+    { label: fields.id, of: ({ client_id }) => client_id, kind: "id" },
+    {
+      label: ofClients.grants,
+      of: ({ grant_types }) => grant_types,
+      kind: "words",
+      wide: true,
+      track: "minmax(12rem, 1fr)",
+    },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "ago", track: "7rem", wide: true },
   ],
   facts: [
-    { label: fields.name, path: "name" },
-    { label: ofClients.grants, path: "grant_types", kind: "words" },
-    { label: ofClients.redirects, path: "redirect_uris", kind: "tags" },
-    { label: ofClients.method, path: "token_endpoint_auth_method", kind: "word" },
-    { label: fields.created, path: "created_at", kind: "time" },
-    { label: fields.id, path: "client_id", kind: "code" },
+    { label: fields.name, of: ({ name }) => name },
+    { label: ofClients.grants, of: ({ grant_types }) => grant_types, kind: "words" },
+    { label: ofClients.redirects, of: ({ redirect_uris }) => redirect_uris, kind: "tags" },
+    { label: ofClients.method, of: ({ token_endpoint_auth_method }) => token_endpoint_auth_method, kind: "word" },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "time" },
+    { label: fields.id, of: ({ client_id }) => client_id, kind: "id" },
   ],
   read: "/v1/mcp-oauth-clients/{id}",
   create: {
     rows: ["POST /v1/mcp-oauth-clients"],
+    made: ({ client_id: id }) => id,
     fields: [
       nameField,
       { name: "redirect_uris", label: ofClients.redirects, kind: "tags" },
@@ -384,7 +400,7 @@ export const mcpClients: Resource = {
     ],
     // one that acts for itself has one workspace; others have those of their users
     isOfWorkspace: ({ grant_types: grants }) => Array.isArray(grants) && grants.includes("client_credentials"),
-    secret: ["client_secret"],
+    secret: ({ client_secret }) => client_secret,
   },
   remove: { row: "DELETE /v1/mcp-oauth-clients/{id}" },
-};
+});

@@ -1,9 +1,9 @@
-import { guardrailsAt, workspaceAt, workspacesWithRoles } from "@/resources/names.tsx";
+import { action, defineResource, optionsOf } from "@/resources/define.ts";
+import { showGuardrails, showWorkspace, workspacesWithRoles } from "@/resources/names.tsx";
 import {
   allScopes,
   choices,
   descriptionField,
-  guardrailSource,
   nameField,
   numbered,
   oneRateLimitField,
@@ -11,7 +11,7 @@ import {
   workspaceRoles,
   workspaceSource,
 } from "@/resources/options.ts";
-import type { Condition, Field, Resource } from "@/resources/types.ts";
+import type { Condition, Field } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
 
 const fields = text.resources.fields;
@@ -24,35 +24,38 @@ const ofMappings = text.resources.scimMappings;
 
 const camelCase = { page: "currentPage", size: "pageSize", first: 0 } as const;
 
-const guardrailField = (name: string, label: string, ofRecord: boolean): Field => ({
+const guardrailField = <N extends string>(name: N, label: string, ofRecord: boolean): Field<N> => ({
   name,
   label,
   section: ofWorkspaces.ofRequests,
   kind: "multi",
   // stored under their ids; those of a workspace exist once it does
-  options: { ...guardrailSource, value: "id", ...(ofRecord && { path: "/v1/guardrails" }) },
+  options: ofRecord
+    ? optionsOf("/v1/guardrails", ({ id, name: label }) => ({ value: id, label }), { idAs: "workspace_id" })
+    : optionsOf("/v1/admin/v2/guardrails", ({ id, name: label }) => ({ value: id, label }), { idAs: "workspace_id" }),
 });
 
-const workspaceFields = (ofRecord: boolean): readonly Field[] => [
-  nameField,
-  descriptionField,
-  {
-    name: "defaults.metadata",
-    label: ofWorkspaces.metadata,
-    help: ofWorkspaces.metadataHelp,
-    section: ofWorkspaces.ofRequests,
-    kind: "pairs",
-  },
-  guardrailField("defaults.input_guardrails", ofWorkspaces.inputGuardrails, ofRecord),
-  guardrailField("defaults.output_guardrails", ofWorkspaces.outputGuardrails, ofRecord),
-  { ...usageLimitsField, section: ofWorkspaces.limits },
-  { ...oneRateLimitField, section: ofWorkspaces.limits },
-];
+const workspaceFields = (ofRecord: boolean) =>
+  [
+    nameField,
+    descriptionField,
+    {
+      name: "defaults.metadata",
+      label: ofWorkspaces.metadata,
+      help: ofWorkspaces.metadataHelp,
+      section: ofWorkspaces.ofRequests,
+      kind: "pairs",
+    },
+    guardrailField("defaults.input_guardrails", ofWorkspaces.inputGuardrails, ofRecord),
+    guardrailField("defaults.output_guardrails", ofWorkspaces.outputGuardrails, ofRecord),
+    { ...usageLimitsField, section: ofWorkspaces.limits },
+    { ...oneRateLimitField, section: ofWorkspaces.limits },
+  ] as const satisfies readonly Field[];
 
 const ofUserKeys = { section: ofWorkspaces.ofUserKeys };
 
 /** Settings that a workspace has for itself once the organisation lets it. */
-const workspaceSettings: readonly Field[] = [
+const workspaceSettings = [
   { name: "settings.debug_log", label: settings.debug_log ?? "", section: ofWorkspaces.ofLogs, kind: "switch" },
   {
     name: "data_plane_security_settings.block_inline_config",
@@ -65,7 +68,7 @@ const workspaceSettings: readonly Field[] = [
     label: ofWorkspaces.userKeyConfig,
     ...ofUserKeys,
     kind: "select",
-    options: { path: "/v1/configs", value: "slug", label: "name", idAs: "workspace_id" },
+    options: optionsOf("/v1/configs", ({ name, slug }) => ({ value: slug, label: name }), { idAs: "workspace_id" }),
   },
   {
     name: "settings.user_api_key_count",
@@ -93,8 +96,8 @@ const workspaceSettings: readonly Field[] = [
     placeholder: fields.noLimit,
     unit: text.durations.days,
   },
-  ...["user_api_key_auto_create", "user_key_metadata", "user_key_metadata_override"].map(
-    (name): Field => ({ name: `settings.${name}`, label: settings[name] ?? name, ...ofUserKeys, kind: "switch" }),
+  ...(["user_api_key_auto_create", "user_key_metadata", "user_key_metadata_override"] as const).map(
+    (name) => ({ name: `settings.${name}`, label: settings[name] ?? name, ...ofUserKeys, kind: "switch" }) as const,
   ),
   {
     name: "security_settings",
@@ -105,47 +108,47 @@ const workspaceSettings: readonly Field[] = [
     input: async () => ({ default: (await import("@/resources/permissions-input.tsx")).PermissionsInput }),
     isMerged: true,
   },
-];
+] as const satisfies readonly Field[];
 
 /** Teams and projects: `/v1/admin/workspaces`. */
-export const workspaces: Resource = {
+export const workspaces = defineResource({
   name: "workspaces",
   group: "organisation",
   icon: "workspaces",
   text: { ...ofWorkspaces, emptyHint: ofWorkspaces.empty },
   workspace: "none",
   list: { path: "/v1/admin/workspaces", paging: numbered },
-  id: "id",
-  title: "name",
+  id: ({ id }) => id,
+  title: ({ name }) => name,
   columns: [
-    { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: fields.slug, path: "slug", kind: "code" },
-    { label: fields.description, path: "description", wide: true, track: "minmax(10rem, 2fr)" },
-    { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+    { label: fields.name, of: ({ name }) => name, track: "minmax(10rem, 2fr)" },
+    { label: fields.slug, of: ({ slug }) => slug, kind: "id" },
+    { label: fields.description, of: ({ description }) => description, wide: true, track: "minmax(10rem, 2fr)" },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "ago", track: "7rem", wide: true },
   ],
   facts: [
-    { label: fields.name, path: "name" },
-    { label: fields.slug, path: "slug", kind: "code" },
-    { label: fields.description, path: "description", empty: fields.none },
-    { label: ofWorkspaces.metadata, path: "defaults.metadata", kind: "json", empty: fields.none },
+    { label: fields.name, of: ({ name }) => name },
+    { label: fields.slug, of: ({ slug }) => slug, kind: "id" },
+    { label: fields.description, of: ({ description }) => description, empty: fields.none },
+    { label: ofWorkspaces.metadata, of: ({ defaults }) => defaults?.metadata, kind: "json", empty: fields.none },
     {
       label: ofWorkspaces.inputGuardrails,
-      path: "defaults.input_guardrails",
-      render: guardrailsAt("defaults.input_guardrails"),
+      of: ({ defaults }) => defaults?.input_guardrails,
+      render: ({ id, defaults }) => showGuardrails(id, defaults?.input_guardrails),
       empty: fields.none,
     },
     {
       label: ofWorkspaces.outputGuardrails,
-      path: "defaults.output_guardrails",
-      render: guardrailsAt("defaults.output_guardrails"),
+      of: ({ defaults }) => defaults?.output_guardrails,
+      render: ({ id, defaults }) => showGuardrails(id, defaults?.output_guardrails),
       empty: fields.none,
     },
-    { label: fields.usageLimits, path: "usage_limits", kind: "settings", empty: fields.noLimit },
-    { label: fields.rateLimits, path: "rate_limits", kind: "settings", empty: fields.noLimit },
-    { label: fields.created, path: "created_at", kind: "time" },
+    { label: fields.usageLimits, of: ({ usage_limits }) => usage_limits, kind: "settings", empty: fields.noLimit },
+    { label: fields.rateLimits, of: ({ rate_limits }) => rate_limits, kind: "settings", empty: fields.noLimit },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "time" },
   ],
   read: "/v1/admin/workspaces/{id}",
-  create: { rows: ["POST /v1/admin/workspaces"], fields: workspaceFields(false) },
+  create: { rows: ["POST /v1/admin/workspaces"], fields: workspaceFields(false), made: ({ id }) => id },
   update: { rows: ["PUT /v1/admin/workspaces/{id}"], fields: [...workspaceFields(true), ...workspaceSettings] },
   remove: {
     row: "DELETE /v1/admin/workspaces/{id}",
@@ -159,13 +162,13 @@ export const workspaces: Resource = {
       load: () => import("@/resources/sections/members.tsx"),
     },
   ],
-};
+});
 
 /** The owner of the organisation stays what and where they are. */
-const isNoOwner: Condition = ({ role }) => role !== "owner";
+const isNoOwner: Condition<{ readonly role: string }> = ({ role }) => role !== "owner";
 
 /** People: `/v1/admin/users`. */
-export const users: Resource = {
+export const users = defineResource({
   name: "users",
   group: "organisation",
   icon: "users",
@@ -176,22 +179,22 @@ export const users: Resource = {
     paging: camelCase,
     filters: [{ name: "role", label: fields.role, options: choices("owner", "admin", "member") }],
   },
-  id: "id",
-  title: "email",
+  id: ({ id }) => id,
+  title: ({ email }) => email,
   columns: [
-    { label: fields.email, path: "email", track: "minmax(12rem, 2fr)" },
-    { label: ofUsers.first, path: "first_name", wide: true },
-    { label: ofUsers.last, path: "last_name", wide: true },
-    { label: fields.role, path: "role", kind: "word", track: "6rem" },
-    { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+    { label: fields.email, of: ({ email }) => email, track: "minmax(12rem, 2fr)" },
+    { label: ofUsers.first, of: ({ first_name }) => first_name, wide: true },
+    { label: ofUsers.last, of: ({ last_name }) => last_name, wide: true },
+    { label: fields.role, of: ({ role }) => role, kind: "word", track: "6rem" },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "ago", track: "7rem", wide: true },
   ],
   facts: [
-    { label: fields.email, path: "email" },
-    { label: ofUsers.first, path: "first_name" },
-    { label: ofUsers.last, path: "last_name" },
-    { label: fields.role, path: "role", kind: "word" },
-    { label: fields.id, path: "id", kind: "code" },
-    { label: fields.created, path: "created_at", kind: "time" },
+    { label: fields.email, of: ({ email }) => email },
+    { label: ofUsers.first, of: ({ first_name }) => first_name },
+    { label: ofUsers.last, of: ({ last_name }) => last_name },
+    { label: fields.role, of: ({ role }) => role, kind: "word" },
+    { label: fields.id, of: ({ id }) => id, kind: "id" },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "time" },
   ],
   read: "/v1/admin/users/{userId}",
   createAt: { row: "POST /v1/admin/users/invites", to: "/invites/new" },
@@ -201,10 +204,12 @@ export const users: Resource = {
     when: isNoOwner,
   },
   remove: { row: "DELETE /v1/admin/users/{userId}", when: isNoOwner },
-};
+});
+
+const isPending: Condition<{ readonly status: string }> = ({ status }) => status === "pending";
 
 /** Invitations: `/v1/admin/users/invites`. */
-export const invites: Resource = {
+export const invites = defineResource({
   name: "invites",
   group: "organisation",
   icon: "invites",
@@ -217,23 +222,28 @@ export const invites: Resource = {
       { name: "status", label: text.common.status, options: choices("pending", "accepted", "expired", "cancelled") },
     ],
   },
-  id: "id",
-  title: "email",
+  id: ({ id }) => id,
+  title: ({ email }) => email,
   columns: [
-    { label: fields.email, path: "email", track: "minmax(12rem, 2fr)" },
-    { label: fields.role, path: "role", kind: "word", track: "6rem", wide: true },
-    { label: text.common.status, path: "status", kind: "status", track: "7rem" },
-    { label: fields.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true },
+    { label: fields.email, of: ({ email }) => email, track: "minmax(12rem, 2fr)" },
+    { label: fields.role, of: ({ role }) => role, kind: "word", track: "6rem", wide: true },
+    { label: text.common.status, of: ({ status }) => status, kind: "status", track: "7rem" },
+    { label: fields.expires, of: ({ expires_at }) => expires_at, kind: "ago", track: "7rem", wide: true },
   ],
   facts: [
-    { label: fields.email, path: "email" },
-    { label: ofUsers.first, path: "first_name", empty: fields.none },
-    { label: ofUsers.last, path: "last_name", empty: fields.none },
-    { label: fields.role, path: "role", kind: "word" },
-    { label: text.common.status, path: "status", kind: "status" },
-    { label: ofInvites.workspaces, path: "workspaces", render: workspacesWithRoles, empty: fields.none },
-    { label: fields.expires, path: "expires_at", kind: "time" },
-    { label: fields.created, path: "created_at", kind: "time" },
+    { label: fields.email, of: ({ email }) => email },
+    { label: ofUsers.first, of: ({ first_name }) => first_name, empty: fields.none },
+    { label: ofUsers.last, of: ({ last_name }) => last_name, empty: fields.none },
+    { label: fields.role, of: ({ role }) => role, kind: "word" },
+    { label: text.common.status, of: ({ status }) => status, kind: "status" },
+    {
+      label: ofInvites.workspaces,
+      of: ({ workspaces }) => workspaces,
+      render: workspacesWithRoles,
+      empty: fields.none,
+    },
+    { label: fields.expires, of: ({ expires_at }) => expires_at, kind: "time" },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "time" },
   ],
   read: "/v1/admin/users/invites/{inviteId}",
   create: {
@@ -281,59 +291,61 @@ export const invites: Resource = {
       );
       return { ...body, workspaces };
     },
-    secret: ["invite_link"],
+    others: ["workspace_role"],
+    secret: ({ invite_link }) => invite_link,
+    made: ({ id }) => id,
   },
   remove: { row: "DELETE /v1/admin/users/invites/{inviteId}" },
   actions: [
-    {
+    action({
       label: ofInvites.resend,
       icon: "invites",
       row: "POST /v1/admin/users/invites/{inviteId}/resend",
-      secret: ["inviteLink"],
+      secret: ({ inviteLink }) => inviteLink,
       done: () => ({ message: ofInvites.resent }),
-      when: ({ status }) => status === "pending",
-    },
+      when: isPending,
+    }),
   ],
-};
+});
 
 /** Bearer tokens of identity providers: `/v1/admin/scim/tokens`. */
-export const scimTokens: Resource = {
+export const scimTokens = defineResource({
   name: "scim-tokens",
   group: "organisation",
   icon: "sync",
   text: { ...ofTokens, emptyHint: ofTokens.empty },
   workspace: "none",
   list: { path: "/v1/admin/scim/tokens" },
-  id: "id",
-  title: "name",
+  id: ({ id }) => id,
+  title: ({ name }) => name,
   columns: [
-    { label: fields.name, path: "name" },
-    { label: ofTokens.token, path: "token", kind: "code" },
-    { label: fields.expires, path: "expires_at", kind: "ago", track: "7rem", empty: fields.never },
-    { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+    { label: fields.name, of: ({ name }) => name },
+    { label: ofTokens.token, of: ({ token }) => token, kind: "code" },
+    { label: fields.expires, of: ({ expires_at }) => expires_at, kind: "ago", track: "7rem", empty: fields.never },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "ago", track: "7rem", wide: true },
   ],
   create: {
     rows: ["POST /v1/admin/scim/tokens"],
     fields: [nameField, { name: "expires_at", label: fields.expires, kind: "time" }],
-    secret: ["token"],
+    secret: ({ token }) => token,
   },
   remove: { row: "DELETE /v1/admin/scim/tokens/{id}" },
-};
+});
 
 /** Groups of identity providers and what their members may do: `/v1/scim/workspaces`. */
-export const scimMappings: Resource = {
+export const scimMappings = defineResource({
   name: "scim-groups",
   group: "organisation",
   icon: "groups",
   text: { ...ofMappings, emptyHint: ofMappings.empty },
   workspace: "none",
   list: { path: "/v1/scim/workspaces", paging: { page: "page", size: "page_size", first: 0 } },
-  id: "id",
-  title: "scim_group",
+  id: ({ id }) => id,
+  title: ({ scim_group }) => scim_group,
   columns: [
-    { label: ofMappings.group, path: "scim_group" },
-    { label: fields.workspace, path: "workspace_id", render: workspaceAt("workspace_id") },
-    { label: fields.role, path: "role", kind: "word", track: "6rem" },
+    { label: ofMappings.group, of: ({ scim_group }) => scim_group },
+    { label: fields.workspace, of: ({ workspace_id }) => workspace_id, render: showWorkspace },
+    { label: fields.role, of: ({ role }) => role, kind: "word", track: "6rem" },
   ],
   create: {
     rows: ["POST /v1/scim/workspaces"],
@@ -345,4 +357,4 @@ export const scimMappings: Resource = {
     ],
   },
   remove: { row: "DELETE /v1/scim/workspaces/{id}" },
-};
+});

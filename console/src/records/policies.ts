@@ -1,18 +1,23 @@
+import type { AnswerOf } from "@/api/client.ts";
 import type { Attribute } from "@/components/attribute.ts";
 import { formatDollars, formatNumber } from "@/lib/format.ts";
-import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { isRow } from "@/lib/read.ts";
 import { nameOf, wordOf } from "@/lib/words.ts";
+import { defineResource } from "@/resources/define.ts";
 import { conditionsOf } from "@/resources/names.tsx";
 import { changedFact, choices, descriptionField, numbered, targetField } from "@/resources/options.ts";
-import type { Field, Resource } from "@/resources/types.ts";
+import type { Field, RowIn, Values } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
+
+type UsageLimit = RowIn<AnswerOf<"GET /v1/policies/usage-limits">>;
+type RateLimit = RowIn<AnswerOf<"GET /v1/policies/rate-limits">>;
 
 const fields = text.resources.fields;
 const ofUsage = text.resources.usageLimits;
 const ofRates = text.resources.rateLimits;
 
 const status = { name: "status", label: text.common.status, options: choices("active", "archived") };
-const nameField: Field = { name: "name", label: fields.name, kind: "text" };
+const nameField: Field<"name"> = { name: "name", label: fields.name, kind: "text" };
 
 /** What usage limits and rate limits can look at (docs/policies.md). */
 const usageKeys = [
@@ -30,14 +35,14 @@ const metadata = "metadata";
 const metadataPrefix = "metadata.";
 
 /** A condition or group in a line of inputs: the name of a member of the metadata has an input of its own. */
-function toLine(member: unknown): Row {
+function toLine(member: unknown): Values {
   const row = isRow(member) ? member : { key: member };
-  const key = readText(row, "key");
+  const key = String(row.key);
   if (!key.startsWith(metadataPrefix)) return row;
   return { ...row, key: metadata, name: key.slice(metadataPrefix.length) };
 }
 
-function fromLine({ name, ...line }: Row): Row {
+function fromLine({ name, ...line }: Values): Values {
   return line.key === metadata ? { ...line, key: `${metadataPrefix}${String(name ?? "")}` } : line;
 }
 
@@ -59,7 +64,7 @@ const keyColumns = (keys: readonly string[], initial: string): readonly Field[] 
   },
 ];
 
-const conditionsFor = (keys: readonly string[]): Field => ({
+const conditionsFor = (keys: readonly string[]): Field<"conditions"> => ({
   name: "conditions",
   label: fields.conditions,
   help: fields.conditionsHelp,
@@ -76,7 +81,7 @@ const conditionsFor = (keys: readonly string[]): Field => ({
   fromLine,
 });
 
-const groupByFor = (keys: readonly string[]): Field => ({
+const groupByFor = (keys: readonly string[]): Field<"group_by"> => ({
   name: "group_by",
   label: fields.groupBy,
   help: fields.groupByHelp,
@@ -89,7 +94,7 @@ const groupByFor = (keys: readonly string[]): Field => ({
   fromLine,
 });
 
-const resets: Field = {
+const resets: Field<"periodic_reset"> = {
   name: "periodic_reset",
   label: fields.resets,
   kind: "select",
@@ -98,65 +103,79 @@ const resets: Field = {
 };
 
 /** A limit as its type counts it: dollars, or a number of tokens or requests. */
-const inUnits =
-  (path: string) =>
-  (row: Row): string => {
-    const value = Number(readPath(row, path));
-    return row.type === "cost" ? formatDollars(value) : formatNumber(value);
-  };
-const credit = inUnits("credit_limit");
-const alertAt = inUnits("alert_threshold");
+const inUnits = (type: UsageLimit["type"], value: number): string =>
+  type === "cost" ? formatDollars(value) : formatNumber(value);
+const credit = ({ type, credit_limit: limit }: UsageLimit): string => inUnits(type, limit);
+const alertAt = ({ type, alert_threshold: threshold }: UsageLimit): string => inUnits(type, threshold ?? 0);
 
 /** A rate limit as `6,000 requests / minute`. */
-const rateOf = ({ value, type, unit }: Row): string =>
-  ofRates.rate(formatNumber(Number(value)), wordOf(String(type)).toLowerCase(), ofRates.periods[String(unit)] ?? "");
+const rateOf = ({ value, type, unit }: RateLimit): string =>
+  ofRates.rate(formatNumber(value), wordOf(type).toLowerCase(), ofRates.periods[unit] ?? "");
 
 /** What a limit counts by. */
-function groupsOf({ group_by: groups }: Row): string {
-  return (Array.isArray(groups) ? groups : [])
-    .map((group) => nameOf(readText(group, "key") || String(group)))
-    .join(", ");
-}
+const groupsOf = ({ group_by: groups }: UsageLimit | RateLimit): string =>
+  groups.map(({ key }) => nameOf(key)).join(", ");
 
-const sharedColumns: readonly Attribute[] = [
-  { label: fields.conditions, path: "conditions", wide: true, track: "minmax(12rem, 2fr)", render: conditionsOf },
-  { label: text.common.status, path: "status", kind: "status", track: "6rem", narrowTrack: "5rem" },
+const sharedColumns: readonly Attribute<UsageLimit | RateLimit>[] = [
+  {
+    label: fields.conditions,
+    of: ({ conditions }) => conditions,
+    wide: true,
+    track: "minmax(12rem, 2fr)",
+    render: conditionsOf,
+  },
+  { label: text.common.status, of: ({ status }) => status, kind: "status", track: "6rem", narrowTrack: "5rem" },
 ];
 
 /** Budgets: `/v1/policies/usage-limits`. */
-export const usageLimits: Resource = {
+export const usageLimits = defineResource({
   name: "usage-limits",
   group: "govern",
   icon: "policies",
   text: { ...ofUsage, emptyHint: ofUsage.empty },
   workspace: "required",
   list: { path: "/v1/policies/usage-limits", paging: numbered, filters: [status] },
-  id: "id",
-  title: "name",
+  id: ({ id }) => id,
+  title: ({ name }) => name,
   columns: [
-    { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: fields.type, path: "type", kind: "word", track: "6rem", wide: true },
-    { label: ofUsage.credit, path: "credit_limit", kind: "number", track: "8rem", narrowTrack: "6rem", render: credit },
-    { label: fields.resets, path: "periodic_reset", kind: "word", track: "7rem", wide: true, empty: fields.never },
+    { label: fields.name, of: ({ name }) => name, track: "minmax(10rem, 2fr)" },
+    { label: fields.type, of: ({ type }) => type, kind: "word", track: "6rem", wide: true },
+    {
+      label: ofUsage.credit,
+      of: ({ credit_limit }) => credit_limit,
+      kind: "number",
+      track: "8rem",
+      narrowTrack: "6rem",
+      render: credit,
+    },
+    {
+      label: fields.resets,
+      of: ({ periodic_reset }) => periodic_reset,
+      kind: "word",
+      track: "7rem",
+      wide: true,
+      empty: fields.never,
+    },
     ...sharedColumns,
   ],
   facts: [
-    { label: fields.name, path: "name" },
-    { label: text.common.status, path: "status", kind: "status" },
-    { label: fields.description, path: "description" },
-    { label: fields.type, path: "type", kind: "word" },
-    { label: ofUsage.credit, path: "credit_limit", render: credit },
-    { label: ofUsage.alert, path: "alert_threshold", render: alertAt },
-    { label: fields.resets, path: "periodic_reset", kind: "word", empty: fields.never },
-    { label: ofUsage.nextReset, path: "next_usage_reset_at", kind: "time" },
-    { label: fields.conditions, path: "conditions", render: conditionsOf },
-    { label: fields.groupBy, path: "group_by", render: groupsOf },
-    { label: fields.created, path: "created_at", kind: "time" },
+    { label: fields.name, of: ({ name }) => name },
+    { label: text.common.status, of: ({ status }) => status, kind: "status" },
+    { label: fields.description, of: ({ description }) => description },
+    { label: fields.type, of: ({ type }) => type, kind: "word" },
+    { label: ofUsage.credit, of: ({ credit_limit }) => credit_limit, render: credit },
+    { label: ofUsage.alert, of: ({ alert_threshold }) => alert_threshold, render: alertAt },
+    { label: fields.resets, of: ({ periodic_reset }) => periodic_reset, kind: "word", empty: fields.never },
+    { label: ofUsage.nextReset, of: ({ next_usage_reset_at }) => next_usage_reset_at, kind: "time" },
+    { label: fields.conditions, of: ({ conditions }) => conditions, render: conditionsOf },
+    { label: fields.groupBy, of: ({ group_by }) => group_by, render: groupsOf },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "time" },
     changedFact,
   ],
   read: "/v1/policies/usage-limits/{id}",
   create: {
     rows: ["POST /v1/policies/usage-limits"],
+    made: ({ id }) => id,
     fields: [
       nameField,
       descriptionField,
@@ -201,38 +220,39 @@ export const usageLimits: Resource = {
       load: () => import("@/resources/sections/entities.tsx"),
     },
   ],
-};
+});
 
 /** Limits of requests and tokens in time: `/v1/policies/rate-limits`. */
-export const rateLimits: Resource = {
+export const rateLimits = defineResource({
   name: "rate-limits",
   group: "govern",
   icon: "clock",
   text: { ...ofRates, emptyHint: ofRates.empty },
   workspace: "required",
   list: { path: "/v1/policies/rate-limits", paging: numbered, filters: [status] },
-  id: "id",
-  title: "name",
+  id: ({ id }) => id,
+  title: ({ name }) => name,
   columns: [
-    { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: fields.limit, path: "value", track: "14rem", narrowTrack: "10rem", render: rateOf },
-    { label: fields.target, path: "target", kind: "word", track: "7rem", wide: true },
+    { label: fields.name, of: ({ name }) => name, track: "minmax(10rem, 2fr)" },
+    { label: fields.limit, of: ({ value }) => value, track: "14rem", narrowTrack: "10rem", render: rateOf },
+    { label: fields.target, of: ({ target }) => target, kind: "word", track: "7rem", wide: true },
     ...sharedColumns,
   ],
   facts: [
-    { label: fields.name, path: "name" },
-    { label: text.common.status, path: "status", kind: "status" },
-    { label: fields.description, path: "description" },
-    { label: fields.limit, path: "value", render: rateOf },
-    { label: fields.target, path: "target", kind: "word" },
-    { label: fields.conditions, path: "conditions", render: conditionsOf },
-    { label: fields.groupBy, path: "group_by", render: groupsOf },
-    { label: fields.created, path: "created_at", kind: "time" },
+    { label: fields.name, of: ({ name }) => name },
+    { label: text.common.status, of: ({ status }) => status, kind: "status" },
+    { label: fields.description, of: ({ description }) => description },
+    { label: fields.limit, of: ({ value }) => value, render: rateOf },
+    { label: fields.target, of: ({ target }) => target, kind: "word" },
+    { label: fields.conditions, of: ({ conditions }) => conditions, render: conditionsOf },
+    { label: fields.groupBy, of: ({ group_by }) => group_by, render: groupsOf },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "time" },
     changedFact,
   ],
   read: "/v1/policies/rate-limits/{id}",
   create: {
     rows: ["POST /v1/policies/rate-limits"],
+    made: ({ id }) => id,
     fields: [
       nameField,
       descriptionField,
@@ -282,4 +302,4 @@ export const rateLimits: Resource = {
     ],
   },
   remove: { row: "DELETE /v1/policies/rate-limits/{id}" },
-};
+});

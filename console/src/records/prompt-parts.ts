@@ -1,5 +1,7 @@
+import type { AnswerOf } from "@/api/client.ts";
+import { defineResource, optionsOf } from "@/resources/define.ts";
 import { changedFact, choices, isOwn } from "@/resources/options.ts";
-import type { Condition, Field, OptionSource, Resource } from "@/resources/types.ts";
+import type { Condition, Field, Resource } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
 
 const { partials: partialWords, collections: collectionWords, labels: labelWords } = text.resources;
@@ -8,9 +10,11 @@ const firstPage = { current_page: 0, page_size: 100 };
 const paging = { page: "current_page", size: "page_size", first: 0 };
 
 /** Collections of the workspace, to choose from. */
-const collectionSource: OptionSource = { path: "/v1/collections", query: firstPage, value: "id", label: "name" };
+const collectionSource = optionsOf("/v1/collections", ({ id, name }) => ({ value: id, label: name }), {
+  query: firstPage,
+});
 
-const template: Field = {
+const template: Field<"string"> = {
   name: "string",
   label: partialWords.template,
   help: partialWords.templateHelp,
@@ -21,7 +25,7 @@ const template: Field = {
 const statuses = choices("active", "archived");
 
 /** Parts of templates that prompts include by name: `/v1/prompts/partials`. */
-const partials: Resource = {
+const partials = defineResource({
   name: "partials",
   group: "build",
   icon: "partials",
@@ -32,24 +36,31 @@ const partials: Resource = {
     paging,
     filters: [{ name: "status", label: text.common.status, options: statuses }],
   },
-  id: "slug",
-  title: "name",
+  id: ({ slug }) => slug,
+  title: ({ name }) => name,
   columns: [
-    { label: text.common.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: partialWords.slug, path: "slug", kind: "code", track: "minmax(9rem, 1fr)", wide: true },
-    { label: text.common.status, path: "status", kind: "status", track: "6rem" },
-    { label: text.common.changed, path: "last_updated_at", kind: "ago", track: "7rem", wide: true },
+    { label: text.common.name, of: ({ name }) => name, track: "minmax(10rem, 2fr)" },
+    { label: partialWords.slug, of: ({ slug }) => slug, kind: "id", track: "minmax(9rem, 1fr)", wide: true },
+    { label: text.common.status, of: ({ status }) => status, kind: "status", track: "6rem" },
+    {
+      label: text.common.changed,
+      of: ({ last_updated_at }) => last_updated_at,
+      kind: "ago",
+      track: "7rem",
+      wide: true,
+    },
   ],
   facts: [
-    { label: text.common.name, path: "name" },
-    { label: partialWords.include, path: "slug", kind: "code" },
-    { label: text.common.status, path: "status", kind: "status" },
-    { label: partialWords.version, path: "version", kind: "number" },
+    { label: text.common.name, of: ({ name }) => name },
+    { label: partialWords.include, of: ({ slug }) => slug, kind: "id" },
+    { label: text.common.status, of: ({ status }) => status, kind: "status" },
+    { label: partialWords.version, of: ({ version }) => version, kind: "number" },
     changedFact,
   ],
   read: "/v1/prompts/partials/{id}",
   create: {
     rows: ["POST /v1/prompts/partials"],
+    made: ({ slug }) => slug,
     fields: [
       { name: "name", label: text.common.name, kind: "text", required: true },
       { name: "collection_id", label: partialWords.collection, kind: "select", options: collectionSource },
@@ -63,7 +74,7 @@ const partials: Resource = {
       template,
       {
         name: "description",
-        from: "none",
+        from: () => undefined,
         label: partialWords.description,
         help: partialWords.descriptionHelp,
         kind: "text",
@@ -79,38 +90,53 @@ const partials: Resource = {
       load: () => import("@/resources/sections/partial-versions.tsx"),
     },
   ],
-};
+});
 
-const isNoDefault: Condition = ({ is_default }) => is_default !== 1;
+const isNoDefault: Condition<{ readonly is_default: 0 | 1 }> = ({ is_default }) => is_default !== 1;
 
 /** Folders of prompts and partials: `/v1/collections`. */
-const collections: Resource = {
+const collections = defineResource({
   name: "collections",
   group: "build",
   icon: "folder",
   text: { ...collectionWords, emptyHint: collectionWords.empty },
   workspace: "required",
   list: { path: "/v1/collections", paging },
-  id: "id",
-  title: "name",
+  id: ({ id }) => id,
+  title: ({ name }) => name,
   columns: [
-    { label: text.common.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: collectionWords.slug, path: "slug", kind: "code", track: "minmax(9rem, 1fr)", wide: true },
-    { label: collectionWords.isDefault, path: "is_default", kind: "boolean", track: "6rem" },
-    { label: text.common.changed, path: "last_updated_at", kind: "ago", track: "7rem", wide: true },
+    { label: text.common.name, of: ({ name }) => name, track: "minmax(10rem, 2fr)" },
+    { label: collectionWords.slug, of: ({ slug }) => slug, kind: "id", track: "minmax(9rem, 1fr)", wide: true },
+    { label: collectionWords.isDefault, of: ({ is_default }) => is_default, kind: "boolean", track: "6rem" },
+    {
+      label: text.common.changed,
+      of: ({ last_updated_at }) => last_updated_at,
+      kind: "ago",
+      track: "7rem",
+      wide: true,
+    },
   ],
   facts: [
-    { label: text.common.name, path: "name" },
-    { label: collectionWords.slug, path: "slug", kind: "code" },
-    { label: collectionWords.isDefault, path: "is_default", kind: "boolean" },
-    { label: collectionWords.prompts, path: "collection_details.prompts_count", kind: "number" },
-    { label: collectionWords.inside, path: "collection_details.child_collections_count", kind: "number" },
-    { label: text.resources.fields.created, path: "created_at", kind: "time" },
+    { label: text.common.name, of: ({ name }) => name },
+    { label: collectionWords.slug, of: ({ slug }) => slug, kind: "id" },
+    { label: collectionWords.isDefault, of: ({ is_default }) => is_default, kind: "boolean" },
+    {
+      label: collectionWords.prompts,
+      of: ({ collection_details }) => collection_details?.prompts_count,
+      kind: "number",
+    },
+    {
+      label: collectionWords.inside,
+      of: ({ collection_details }) => collection_details?.child_collections_count,
+      kind: "number",
+    },
+    { label: text.resources.fields.created, of: ({ created_at }) => created_at, kind: "time" },
     changedFact,
   ],
   read: "/v1/collections/{id}",
   create: {
     rows: ["POST /v1/collections"],
+    made: ({ id }) => id,
     fields: [
       { name: "name", label: text.common.name, kind: "text", required: true },
       { name: "parent_collection_id", label: collectionWords.parent, kind: "select", options: collectionSource },
@@ -129,37 +155,38 @@ const collections: Resource = {
       load: () => import("@/resources/sections/collection-contents.tsx"),
     },
   ],
-};
+});
 
-const labelFields: readonly Field[] = [
+const labelFields = [
   { name: "name", label: text.common.name, help: labelWords.nameHelp, kind: "text", required: true },
   { name: "description", label: labelWords.description, kind: "long" },
-];
+] as const satisfies readonly Field[];
 
 /** Built-in labels have no time of creation. */
-const isChangeable: Condition = (label, viewer) => label.created_at !== null && isOwn(label, viewer);
+const isChangeable: Condition<AnswerOf<"GET /v1/labels/{labelId}">> = (label, viewer) =>
+  label.created_at !== null && isOwn(label, viewer);
 
 /** Names for versions of prompts: `/v1/labels`. */
-const labels: Resource = {
+const labels = defineResource({
   name: "labels",
   group: "build",
   icon: "label",
   text: { ...labelWords, emptyHint: labelWords.empty },
   workspace: "required",
   list: { path: "/v1/labels", paging },
-  id: "id",
-  title: "name",
+  id: ({ id }) => id,
+  title: ({ name }) => name,
   columns: [
-    { label: text.common.name, path: "name", track: "minmax(10rem, 1fr)" },
-    { label: labelWords.description, path: "description", track: "minmax(8rem, 2fr)", wide: true },
-    { label: labelWords.builtIn, path: "is_universal", kind: "boolean", track: "9rem" },
-    { label: labelWords.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+    { label: text.common.name, of: ({ name }) => name, track: "minmax(10rem, 1fr)" },
+    { label: labelWords.description, of: ({ description }) => description, track: "minmax(8rem, 2fr)", wide: true },
+    { label: labelWords.builtIn, of: ({ is_universal }) => is_universal, kind: "boolean", track: "9rem" },
+    { label: labelWords.created, of: ({ created_at }) => created_at, kind: "ago", track: "7rem", wide: true },
   ],
   read: "/v1/labels/{labelId}",
-  create: { rows: ["POST /v1/labels"], fields: labelFields },
+  create: { rows: ["POST /v1/labels"], made: ({ id }) => id, fields: labelFields },
   update: { rows: ["PUT /v1/labels/{labelId}"], fields: labelFields, when: isChangeable },
   remove: { row: "DELETE /v1/labels/{labelId}", when: isChangeable },
-};
+});
 
 /** What prompts are organised with, in the order of the navigation. */
 export const promptParts: readonly Resource[] = [partials, collections, labels];

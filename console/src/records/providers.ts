@@ -1,7 +1,9 @@
+import { createElement } from "react";
 import { partnerNames, providerNames } from "@/api/providers.gen.ts";
 import type { Attribute } from "@/components/attribute.ts";
-import { healthOf, ofCredential, slowestOf } from "@/resources/health.tsx";
-import { integrationAt, showMappings } from "@/resources/names.tsx";
+import { action, defineResource, optionsOf } from "@/resources/define.ts";
+import { ofCredential, showHealth, showSlowest } from "@/resources/health.tsx";
+import { IntegrationLink, showMappings } from "@/resources/names.tsx";
 import {
   changedFact,
   descriptionField,
@@ -14,7 +16,7 @@ import {
   usageLimitsField,
 } from "@/resources/options.ts";
 import { settingsFieldOf, showFactors, showSettings } from "@/resources/settings/settings-field.ts";
-import type { Field, Resource } from "@/resources/types.ts";
+import type { Field } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
 
 const fields = text.resources.fields;
@@ -23,7 +25,7 @@ const ofProviders = text.resources.providers;
 
 const services = [...providerNames, ...partnerNames];
 
-const providerField: Field = {
+const providerField: Field<"ai_provider_id"> = {
   name: "ai_provider_id",
   label: ofIntegrations.provider,
   kind: "select",
@@ -33,13 +35,13 @@ const providerField: Field = {
 };
 
 /** Settings by provider; those of others have what all have. */
-const settings: readonly Field[] = [
+const settings: readonly Field<"configurations">[] = [
   ...services.map((provider) => settingsFieldOf(provider, ({ ai_provider_id: chosen }) => chosen === provider)),
   settingsFieldOf("", ({ ai_provider_id: chosen }) => chosen !== undefined && !services.includes(String(chosen))),
 ];
 
-const credentialFields: readonly Field[] = [
-  { name: "key", label: ofIntegrations.key, help: ofIntegrations.keyHelp, kind: "secret", from: "none" },
+const credentialFields = [
+  { name: "key", label: ofIntegrations.key, help: ofIntegrations.keyHelp, kind: "secret", from: () => undefined },
   ...settings,
   secretMappingsField,
   {
@@ -49,7 +51,7 @@ const credentialFields: readonly Field[] = [
     kind: "own",
     input: async () => ({ default: (await import("@/resources/settings/price-input.tsx")).PriceInput }),
   },
-];
+] as const satisfies readonly Field[];
 
 /** The same of a record, whose key is not shown. */
 const changedCredentials = credentialFields.map((field) =>
@@ -57,55 +59,77 @@ const changedCredentials = credentialFields.map((field) =>
 );
 
 /** How the records of a list did in the last hour. */
-const healthColumns = (kind: "provider" | "integration"): readonly Attribute[] => [
-  { label: ofProviders.lastHour, path: "slug", track: "minmax(9rem, 1fr)", wide: true, render: healthOf(kind) },
-  { label: ofProviders.p95, path: "slug", kind: "duration", track: "5rem", wide: true, render: slowestOf(kind) },
+const healthColumns = <T>(kind: "provider" | "integration", nameOf: (row: T) => string): readonly Attribute<T>[] => [
+  {
+    label: ofProviders.lastHour,
+    of: nameOf,
+    track: "minmax(9rem, 1fr)",
+    wide: true,
+    render: (row) => showHealth(kind, nameOf(row)),
+  },
+  {
+    label: ofProviders.p95,
+    of: nameOf,
+    kind: "duration",
+    track: "5rem",
+    wide: true,
+    render: (row) => showSlowest(kind, nameOf(row)),
+  },
 ];
 
 /** The same of one record. */
-const healthFacts = (kind: "provider" | "integration"): readonly Attribute[] => [
-  { label: ofProviders.lastHour, path: "slug", render: healthOf(kind) },
-  { label: ofProviders.p95LastHour, path: "slug", render: slowestOf(kind) },
+const healthFacts = <T>(kind: "provider" | "integration", nameOf: (row: T) => string): readonly Attribute<T>[] => [
+  { label: ofProviders.lastHour, of: nameOf, render: (row) => showHealth(kind, nameOf(row)) },
+  { label: ofProviders.p95LastHour, of: nameOf, render: (row) => showSlowest(kind, nameOf(row)) },
 ];
 
 /** Accounts at model providers: `/v1/integrations`. */
-export const integrations: Resource = {
+export const integrations = defineResource({
   name: "integrations",
   group: "connect",
   icon: "integrations",
   text: { ...ofIntegrations, emptyHint: ofIntegrations.empty, emptyCommand: ofIntegrations.command(location.origin) },
   workspace: "optional",
   list: { path: "/v1/integrations", paging: numbered },
-  id: "slug",
-  title: "name",
+  id: ({ slug }) => slug,
+  title: ({ name }) => name,
   columns: [
-    { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: fields.slug, path: "slug", kind: "code", wide: true },
-    { label: fields.provider, path: "ai_provider_id", track: "minmax(8rem, 1fr)" },
-    { label: fields.belongsTo, path: "type", kind: "word", track: "8rem", wide: true },
-    { label: text.common.status, path: "status", kind: "status", track: "6rem" },
-    ...healthColumns("integration"),
-    { label: fields.created, path: "created_at", kind: "ago", track: "7rem", wide: true },
+    { label: fields.name, of: ({ name }) => name, track: "minmax(10rem, 2fr)" },
+    { label: fields.slug, of: ({ slug }) => slug, kind: "id", wide: true },
+    { label: fields.provider, of: ({ ai_provider_id }) => ai_provider_id, track: "minmax(8rem, 1fr)" },
+    { label: fields.belongsTo, of: ({ type }) => type, kind: "word", track: "8rem", wide: true },
+    { label: text.common.status, of: ({ status }) => status, kind: "status", track: "6rem" },
+    ...healthColumns<{ id: string }>("integration", ({ id }) => id),
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "ago", track: "7rem", wide: true },
   ],
   facts: [
-    { label: fields.name, path: "name" },
-    { label: text.common.status, path: "status", kind: "status" },
-    ...healthFacts("integration"),
-    { label: fields.description, path: "description" },
-    { label: fields.slug, path: "slug", kind: "code" },
-    { label: fields.provider, path: "ai_provider_id" },
-    { label: fields.belongsTo, path: "type", kind: "word" },
-    { label: ofIntegrations.key, path: "masked_key", kind: "code" },
-    { label: ofIntegrations.configurations, path: "configurations", render: showSettings },
-    { label: fields.secretMappings, path: "secret_mappings", render: showMappings },
-    { label: ofIntegrations.pricing, path: "pricing_adjustments.multiplier", render: showFactors },
-    { label: fields.created, path: "created_at", kind: "time" },
+    { label: fields.name, of: ({ name }) => name },
+    { label: text.common.status, of: ({ status }) => status, kind: "status" },
+    ...healthFacts<{ id: string }>("integration", ({ id }) => id),
+    { label: fields.description, of: ({ description }) => description },
+    { label: fields.slug, of: ({ slug }) => slug, kind: "id" },
+    { label: fields.provider, of: ({ ai_provider_id }) => ai_provider_id },
+    { label: fields.belongsTo, of: ({ type }) => type, kind: "word" },
+    { label: ofIntegrations.key, of: ({ masked_key }) => masked_key, kind: "code" },
+    {
+      label: ofIntegrations.configurations,
+      of: ({ configurations }) => configurations,
+      render: ({ configurations }) => showSettings(configurations ?? {}),
+    },
+    { label: fields.secretMappings, of: ({ secret_mappings }) => secret_mappings, render: showMappings },
+    {
+      label: ofIntegrations.pricing,
+      of: ({ pricing_adjustments: pricing }) => pricing?.multiplier,
+      render: ({ pricing_adjustments: pricing }) => showFactors(pricing?.multiplier ?? {}),
+    },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "time" },
     changedFact,
   ],
   read: "/v1/integrations/{slug}",
   shared: true,
   create: {
     rows: ["POST /v1/integrations"],
+    made: ({ slug }) => slug,
     fields: [
       nameField,
       providerField,
@@ -118,11 +142,14 @@ export const integrations: Resource = {
   },
   update: {
     rows: ["PUT /v1/integrations/{slug}"],
+    others: ["ai_provider_id"],
     fields: [nameField, { ...providerField, isFixed: true }, descriptionField, ...changedCredentials],
     when: isOwn,
   },
   remove: { row: "DELETE /v1/integrations/{slug}", when: isOwn },
-  actions: [{ label: ofProviders.test, icon: "check", row: "POST /v1/integrations/{slug}/test", done: ofCredential }],
+  actions: [
+    action({ label: ofProviders.test, icon: "check", row: "POST /v1/integrations/{slug}/test", done: ofCredential }),
+  ],
   sections: [
     {
       title: ofIntegrations.models,
@@ -137,52 +164,66 @@ export const integrations: Resource = {
       load: () => import("@/resources/sections/integration-access.tsx"),
     },
   ],
-};
+});
 
-const limits: readonly Field[] = [
+const limits = [
   { name: "note", label: fields.description, kind: "long" },
   usageLimitsField,
   oneRateLimitField,
   { name: "expires_at", label: fields.expires, kind: "time" },
-];
+] as const satisfies readonly Field[];
 
 /** Integrations as a workspace uses them: `/v1/providers`. */
-export const providers: Resource = {
+export const providers = defineResource({
   name: "providers",
   group: "connect",
   icon: "providers",
   text: { ...ofProviders, emptyHint: ofProviders.empty },
   workspace: "required",
   list: { path: "/v1/providers", paging: numbered },
-  id: "slug",
-  title: "name",
+  id: ({ slug }) => slug,
+  title: ({ name }) => name,
   columns: [
-    { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: fields.slug, path: "slug", kind: "code" },
-    { label: fields.integration, path: "integration_name", wide: true, track: "minmax(8rem, 1fr)" },
-    { label: text.common.status, path: "status", kind: "status", track: "6rem" },
-    ...healthColumns("provider"),
-    { label: fields.expires, path: "expires_at", kind: "ago", track: "7rem", wide: true, empty: fields.never },
-  ],
-  facts: [
-    { label: fields.name, path: "name" },
-    { label: text.common.status, path: "status", kind: "status" },
-    ...healthFacts("provider"),
-    { label: fields.description, path: "note" },
-    { label: fields.slug, path: "slug", kind: "code" },
+    { label: fields.name, of: ({ name }) => name, track: "minmax(10rem, 2fr)" },
+    { label: fields.slug, of: ({ slug }) => slug, kind: "id" },
     {
       label: fields.integration,
-      path: "integration_id",
-      render: integrationAt("integrations", "integration_id", "integration_name"),
+      of: ({ integration_name }) => integration_name,
+      wide: true,
+      track: "minmax(8rem, 1fr)",
     },
-    { label: fields.usageLimits, path: "usage_limits", kind: "settings", empty: fields.noLimit },
-    { label: fields.rateLimits, path: "rate_limits", kind: "settings", empty: fields.noLimit },
-    { label: fields.expires, path: "expires_at", kind: "time", empty: fields.never },
-    { label: fields.created, path: "created_at", kind: "time" },
+    { label: text.common.status, of: ({ status }) => status, kind: "status", track: "6rem" },
+    ...healthColumns<{ slug: string }>("provider", ({ slug }) => slug),
+    {
+      label: fields.expires,
+      of: ({ expires_at }) => expires_at,
+      kind: "ago",
+      track: "7rem",
+      wide: true,
+      empty: fields.never,
+    },
+  ],
+  facts: [
+    { label: fields.name, of: ({ name }) => name },
+    { label: text.common.status, of: ({ status }) => status, kind: "status" },
+    ...healthFacts<{ slug: string }>("provider", ({ slug }) => slug),
+    { label: fields.description, of: ({ note }) => note },
+    { label: fields.slug, of: ({ slug }) => slug, kind: "id" },
+    {
+      label: fields.integration,
+      of: ({ integration_id }) => integration_id,
+      render: ({ integration_id: slug, integration_name: name }) =>
+        slug && createElement(IntegrationLink, { kind: "integrations", slug, name }),
+    },
+    { label: fields.usageLimits, of: ({ usage_limits }) => usage_limits, kind: "settings", empty: fields.noLimit },
+    { label: fields.rateLimits, of: ({ rate_limits }) => rate_limits, kind: "settings", empty: fields.noLimit },
+    { label: fields.expires, of: ({ expires_at }) => expires_at, kind: "time", empty: fields.never },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "time" },
   ],
   read: "/v1/providers/{slug}",
   create: {
     rows: ["POST /v1/providers"],
+    made: ({ slug }) => slug,
     fields: [
       nameField,
       {
@@ -191,7 +232,7 @@ export const providers: Resource = {
         kind: "select",
         required: true,
         placeholder: fields.chooseIntegration,
-        options: { path: "/v1/integrations", value: "slug", label: "name" },
+        options: optionsOf("/v1/integrations", ({ name, slug }) => ({ value: slug, label: name })),
       },
       { ...slugField, help: ofProviders.slugHelp },
       ...limits,
@@ -199,5 +240,7 @@ export const providers: Resource = {
   },
   update: { rows: ["PUT /v1/providers/{slug}"], fields: [nameField, ...limits] },
   remove: { row: "DELETE /v1/providers/{slug}" },
-  actions: [{ label: ofProviders.test, icon: "check", row: "POST /v1/providers/{slug}/test", done: ofCredential }],
-};
+  actions: [
+    action({ label: ofProviders.test, icon: "check", row: "POST /v1/providers/{slug}/test", done: ofCredential }),
+  ],
+});

@@ -1,11 +1,14 @@
 import { createElement, type ReactNode } from "react";
-import { isRow, type Row } from "@/lib/read.ts";
+import type { AnswerOf } from "@/api/client.ts";
 import { nameOf } from "@/lib/words.ts";
+import { defineResource } from "@/resources/define.ts";
 import { Labelled } from "@/resources/labelled.tsx";
 import { WithNames } from "@/resources/names.tsx";
 import { changedFact, choices, descriptionField, nameField, numbered, slugField } from "@/resources/options.ts";
-import type { Field, Resource } from "@/resources/types.ts";
+import type { Field, Values } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
+
+type SecretReference = AnswerOf<"GET /v1/secret-references/{id}">;
 
 const fields = text.resources.fields;
 const words = text.resources.secrets;
@@ -13,32 +16,36 @@ const words = text.resources.secrets;
 const accessLabels: Readonly<Record<string, string>> = { ...words.ways, ...words.members };
 
 /** How the gateway signs in to a vault, secrets as masks. */
-function showAccess({ auth_config: config }: Row): ReactNode {
-  return isRow(config)
-    ? createElement(Labelled, { value: config, labelOf: (name) => accessLabels[name] ?? nameOf(name) })
-    : null;
+function showAccess({ auth_config: config }: SecretReference): ReactNode {
+  return createElement(Labelled, { value: config, labelOf: (name) => accessLabels[name] ?? nameOf(name) });
 }
 
 /** Workspaces that may use a reference. */
-function showWorkspaces(row: Row): ReactNode {
-  if (row.allow_all_workspaces === true) return words.allWorkspaces;
-  const allowed = Array.isArray(row.allowed_workspaces) ? row.allowed_workspaces.map(String) : [];
+function showWorkspaces({ allow_all_workspaces: allowsAll, allowed_workspaces: allowed }: SecretReference): ReactNode {
+  if (allowsAll) return words.allWorkspaces;
   return allowed.length === 0 ? text.common.none : createElement(WithNames, { value: allowed.join(", ") });
 }
 
 const managers = choices("aws_sm", "azure_kv", "hashicorp_vault");
 
-const place: readonly Field[] = [
+const place = [
   { name: "secret_path", label: words.path, kind: "text", required: true },
   { name: "secret_key", label: words.key, kind: "text" },
   descriptionField,
-];
-const everywhere: Field = { name: "allow_all_workspaces", label: words.everywhere, kind: "switch", initial: true };
+] as const satisfies readonly Field[];
+const everywhere: Field<"allow_all_workspaces"> = {
+  name: "allow_all_workspaces",
+  label: words.everywhere,
+  kind: "switch",
+  initial: true,
+};
+
+type AccessMember = keyof typeof words.members | "aws_auth_type" | "azure_auth_mode" | "vault_auth_type";
 
 /** The ways to sign in to a vault, and the members each of them has. */
 const waysToSignIn: readonly {
   readonly manager: string;
-  readonly by: string;
+  readonly by: AccessMember;
   readonly ways: Readonly<Record<string, readonly (keyof typeof words.members)[]>>;
 }[] = [
   {
@@ -73,11 +80,11 @@ const sealed = new Set(["aws_secret_access_key", "azure_entra_client_secret", "v
 const optional = new Set(["aws_external_id", "azure_managed_client_id", "vault_namespace"]);
 
 /** The members that give access to a vault, each where its vault and its way to sign in are chosen. */
-const accessFields = (isNew: boolean): readonly Field[] =>
+const accessFields = (isNew: boolean): readonly Field<`auth_config.${AccessMember}`>[] =>
   waysToSignIn.flatMap(({ manager, by, ways }) => {
     const names = Object.keys(ways);
-    const way = `auth_config.${by}`;
-    const isChosen = (values: Row, wanted: readonly string[]) =>
+    const way = `auth_config.${by}` as const;
+    const isChosen = (values: Values, wanted: readonly string[]) =>
       values.manager_type === manager && wanted.includes(String(values[way] ?? names[0]));
     const members = [...new Set(Object.values(ways).flat())];
     return [
@@ -90,7 +97,7 @@ const accessFields = (isNew: boolean): readonly Field[] =>
         options: choices(...names),
         when: ({ manager_type: chosen }) => chosen === manager,
       },
-      ...members.map((member): Field => {
+      ...members.map((member): Field<`auth_config.${AccessMember}`> => {
         const wanted = names.filter((name) => ways[name]?.includes(member));
         return {
           name: `auth_config.${member}`,
@@ -104,7 +111,7 @@ const accessFields = (isNew: boolean): readonly Field[] =>
     ];
   });
 
-const managerField: Field = {
+const managerField: Field<"manager_type"> = {
   name: "manager_type",
   label: words.manager,
   kind: "select",
@@ -114,7 +121,7 @@ const managerField: Field = {
 };
 
 /** Credentials in vaults of the organisation: `/v1/secret-references`. */
-export const secrets: Resource = {
+export const secrets = defineResource({
   name: "secret-references",
   group: "organisation",
   icon: "secrets",
@@ -125,36 +132,38 @@ export const secrets: Resource = {
     paging: numbered,
     filters: [{ name: "manager_type", label: words.manager, options: managers }],
   },
-  id: "id",
-  title: "name",
+  id: ({ id }) => id,
+  title: ({ name }) => name,
   columns: [
-    { label: fields.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: fields.slug, path: "slug", kind: "code", wide: true },
-    { label: words.manager, path: "manager_type", kind: "word", track: "12rem", narrowTrack: "8rem" },
-    { label: words.path, path: "secret_path", kind: "code", wide: true },
-    { label: text.common.status, path: "status", kind: "status", track: "6rem" },
+    { label: fields.name, of: ({ name }) => name, track: "minmax(10rem, 2fr)" },
+    { label: fields.slug, of: ({ slug }) => slug, kind: "id", wide: true },
+    { label: words.manager, of: ({ manager_type }) => manager_type, kind: "word", track: "12rem", narrowTrack: "8rem" },
+    { label: words.path, of: ({ secret_path }) => secret_path, kind: "code", wide: true },
+    { label: text.common.status, of: ({ status }) => status, kind: "status", track: "6rem" },
   ],
   facts: [
-    { label: fields.name, path: "name" },
-    { label: text.common.status, path: "status", kind: "status" },
-    { label: fields.description, path: "description" },
-    { label: fields.slug, path: "slug", kind: "code" },
-    { label: words.manager, path: "manager_type", kind: "word" },
-    { label: words.path, path: "secret_path", kind: "code" },
-    { label: words.key, path: "secret_key", kind: "code", empty: words.whole },
-    { label: words.auth, path: "auth_config", render: showAccess },
-    { label: words.workspaces, path: "allow_all_workspaces", render: showWorkspaces },
-    { label: fields.created, path: "created_at", kind: "time" },
+    { label: fields.name, of: ({ name }) => name },
+    { label: text.common.status, of: ({ status }) => status, kind: "status" },
+    { label: fields.description, of: ({ description }) => description },
+    { label: fields.slug, of: ({ slug }) => slug, kind: "id" },
+    { label: words.manager, of: ({ manager_type }) => manager_type, kind: "word" },
+    { label: words.path, of: ({ secret_path }) => secret_path, kind: "code" },
+    { label: words.key, of: ({ secret_key }) => secret_key, kind: "code", empty: words.whole },
+    { label: words.auth, of: ({ auth_config }) => auth_config, render: showAccess },
+    { label: words.workspaces, of: ({ allow_all_workspaces }) => allow_all_workspaces, render: showWorkspaces },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "time" },
     changedFact,
   ],
   read: "/v1/secret-references/{id}",
   create: {
     rows: ["POST /v1/secret-references"],
+    made: ({ id }) => id,
     fields: [nameField, slugField, managerField, ...accessFields(true), ...place, everywhere],
   },
   update: {
     rows: ["PUT /v1/secret-references/{id}"],
+    others: ["manager_type"],
     fields: [nameField, { ...managerField, isFixed: true }, ...accessFields(false), ...place, everywhere],
   },
   remove: { row: "DELETE /v1/secret-references/{id}" },
-};
+});

@@ -1,12 +1,20 @@
 import { toLocalInput } from "@/lib/period.ts";
-import { isRow, type Row, readPath } from "@/lib/read.ts";
-import type { Field } from "./types.ts";
+import { isRow } from "@/lib/read.ts";
+import type { Field, Values } from "./types.ts";
+
+/** The value of a member by its name, or by the dotted path of one in an object of it. */
+function memberAt(value: unknown, name: string): unknown {
+  const [first = "", ...rest] = name.split(".");
+  const member = isRow(value) ? value[first] : undefined;
+  return rest.length === 0 ? member : memberAt(member, rest.join("."));
+}
 
 /** The values a form starts with: those of a record, else each field's initial value. */
-export function toValues(fields: readonly Field[], record: Row | undefined): Row {
+export function toValues(fields: readonly Field[], record: object | undefined): Values {
   const values: Record<string, unknown> = {};
   for (const field of fields) {
-    const stored = record === undefined ? undefined : readPath(record, field.from ?? field.name);
+    const stored =
+      record === undefined ? undefined : field.from === undefined ? memberAt(record, field.name) : field.from(record);
     const value = stored ?? (record === undefined ? field.initial : undefined);
     if (value === undefined || value === null || value === field.none) continue;
     values[field.name] = toInput(field, value);
@@ -29,7 +37,7 @@ export function toInput({ kind, toLine, read }: Field, value: unknown): unknown 
 }
 
 /** The lines of a field as the API takes them; undefined without any. */
-function fromLines({ columns = [], fromLine }: Field, lines: readonly Row[]): unknown {
+function fromLines({ columns = [], fromLine }: Field, lines: readonly Values[]): unknown {
   const members = lines.map((line) => {
     const shown = columns.filter(({ when }) => when === undefined || when(line));
     const given = shown.map((column) => [column.name, toMember(column, line[column.name])] as const);
@@ -42,7 +50,7 @@ function fromLines({ columns = [], fromLine }: Field, lines: readonly Row[]): un
 }
 
 /** The object that lines of names and values stand for; undefined without any. */
-function fromPairs(lines: readonly Row[]): unknown {
+function fromPairs(lines: readonly Values[]): unknown {
   const named = lines.filter(({ name }) => typeof name === "string" && name !== "");
   return named.length === 0
     ? undefined
@@ -84,7 +92,7 @@ function toChange({ isMerged }: Field, member: unknown, before: unknown): unknow
  *
  * @throws {Error} A JSON field does not parse, or an own input is unfinished.
  */
-export function toBody(fields: readonly Field[], values: Row, record?: Row): Row {
+export function toBody(fields: readonly Field[], values: Values, record?: object): Values {
   const before = record === undefined ? {} : toValues(fields, record);
   const body: Record<string, unknown> = {};
   for (const field of fields) {
@@ -98,7 +106,7 @@ export function toBody(fields: readonly Field[], values: Row, record?: Row): Row
 }
 
 /** Labels of required fields that are empty. */
-export function missingFields(fields: readonly Field[], values: Row): readonly string[] {
+export function missingFields(fields: readonly Field[], values: Values): readonly string[] {
   return fields
     .filter((field) => field.required === true && (field.when === undefined || field.when(values)))
     .filter(

@@ -1,9 +1,9 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback } from "react";
-import { ApiError, type CallOptions, call, type PathOf } from "@/api/client.ts";
-import { isRow, type Row, readList, readPath, readRecord, readText, readTotal } from "@/lib/read.ts";
+import { ApiError, type CallOptions, call, get } from "@/api/client.ts";
+import { isRow } from "@/lib/read.ts";
 import { useWorkspace } from "@/session/workspace.tsx";
-import type { Paging, Resource } from "./types.ts";
+import type { ListAnswer, ListPath, MappingsAnswer, Paging, Resource } from "./types.ts";
 
 const pageSize = 50;
 
@@ -32,13 +32,23 @@ function firstPage(paging: Paging | undefined): PageParam {
 }
 
 /** What reads the page after the last one; undefined: there is none. */
-function nextPage(paging: Paging | undefined, pages: readonly unknown[], param: PageParam): PageParam | undefined {
+function nextPage(
+  { list: { paging }, id }: Resource,
+  pages: readonly ListAnswer[],
+  param: PageParam,
+): PageParam | undefined {
   const last = pages.at(-1);
-  const rows = readList(last);
-  if (paging === undefined || rows.length === 0) return undefined;
-  if (!("page" in paging)) return readPath(last, "has_more") === true ? readText(rows.at(-1), "id") : undefined;
-  const seen = pages.reduce<number>((sum, page) => sum + readList(page).length, 0);
-  return seen >= readTotal(last) ? undefined : Number(param) + 1;
+  const end = last?.data.at(-1);
+  if (paging === undefined || last === undefined || end === undefined) return undefined;
+  if (!("page" in paging)) return last.has_more === true ? id(end) : undefined;
+  const seen = pages.reduce((sum, { data }) => sum + data.length, 0);
+  return seen >= (last.total ?? last.data.length) ? undefined : Number(param) + 1;
+}
+
+/** Reads a list route. */
+export async function readList(path: ListPath, options: CallOptions): Promise<ListAnswer> {
+  const answer: ListAnswer | MappingsAnswer = await get(path, options);
+  return "mappings" in answer ? { data: answer.mappings, total: answer.total_count } : answer;
 }
 
 /** Pages of a resource's list, as the API pages it. */
@@ -51,44 +61,45 @@ export function useResourceList(resource: Resource, filters: Readonly<Record<str
     enabled: resource.workspace !== "required" || !choosable || current !== undefined,
     initialPageParam: firstPage(paging),
     queryFn: ({ pageParam, signal }) =>
-      call("GET", path, { query: { ...query, ...workspace, ...filters, ...toPageQuery(paging, pageParam) }, signal }),
-    getNextPageParam: (_last, pages, param) => nextPage(paging, pages, param),
+      readList(path, { query: { ...query, ...workspace, ...filters, ...toPageQuery(paging, pageParam) }, signal }),
+    getNextPageParam: (_last, pages, param) => nextPage(resource, pages, param),
     refetchInterval: ({ state }) =>
-      resource.isUnfinished !== undefined && state.data?.pages.flatMap(readList).some(resource.isUnfinished)
+      resource.isUnfinished !== undefined && state.data?.pages.flatMap(({ data }) => data).some(resource.isUnfinished)
         ? pollMs
         : false,
   });
 }
 
 /** Versions of a record, in the order of the API. */
-export function useVersions(
+export function useVersions<P extends ListPath>(
   name: string,
-  row: PathOf<"get">,
+  row: P,
   { path = {}, query: paging }: Pick<CallOptions, "path" | "query">,
 ) {
   const query = { ...useWorkspaceQuery({ workspace: "required" }), ...paging };
   return useQuery({
     queryKey: [name, "versions", path, query],
-    queryFn: async ({ signal }) => readList(await call("GET", row, { path, query, signal })),
+    queryFn: ({ signal }) => get(row, { path, query, signal }),
   });
 }
 
 /** One record of a resource. */
 export function useRecord(resource: Resource, id: string) {
   const workspace = useWorkspaceQuery(resource);
-  return useQuery<Row>({
+  return useQuery<object>({
     queryKey: [resource.name, "record", id, workspace],
     refetchInterval: ({ state }) =>
       state.data !== undefined && resource.isUnfinished?.(state.data) === true ? pollMs : false,
-    queryFn: async ({ signal }): Promise<Row> => {
+    queryFn: async ({ signal }) => {
       const find = async () => {
         const query = { ...resource.list.query, ...workspace };
-        const answer = await call("GET", resource.list.path, { query, signal });
-        return readList(answer).find((row) => readText(row, resource.id) === id);
+        const { data } = await readList(resource.list.path, { query, signal });
+        return data.find((row) => resource.id(row) === id);
       };
       if (resource.read === undefined) return (await find()) ?? {};
       try {
-        return readRecord(await call("GET", fillPath(resource.read, id), { query: workspace, signal }));
+        // `defineResource` has the type of the record from this path
+        return (await call("GET", fillPath(resource.read, id), { query: workspace, signal })) as object;
       } catch (error) {
         if (resource.shared !== true || !(error instanceof ApiError) || error.status !== 403) throw error;
         const row = await find();
@@ -106,8 +117,8 @@ export function useForget(resource: Resource): () => Promise<void> {
 }
 
 /** What a person knows a record by; empty where it has no such name. */
-export function titleOf({ title }: Pick<Resource, "title">, record: Row): string {
-  return typeof title === "string" ? readText(record, title) : title(record);
+export function titleOf({ title }: Pick<Resource, "title">, record: object): string {
+  return title(record) ?? "";
 }
 
 /** A route's path with its only parameter filled in. */
@@ -121,18 +132,8 @@ export function splitRow(row: string): { readonly method: string; readonly path:
   return { method, path };
 }
 
-/** The first of some members of an answer, or of its `data`, that holds a text. */
-export function findSecret(answer: unknown, members: readonly string[] = []): string | undefined {
-  for (const member of members) {
-    for (const value of [readPath(answer, member), readPath(answer, `data.${member}`)]) {
-      if (typeof value === "string" && value !== "") return value;
-    }
-  }
-  return undefined;
-}
-
 /** A record without the members that are null, for showing as JSON. */
-export function withoutNulls(record: Row): Row {
+export function withoutNulls(record: object): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries(record).filter(([, value]) => value !== null && !(isRow(value) && Object.keys(value).length === 0)),
   );

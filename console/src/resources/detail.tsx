@@ -14,19 +14,9 @@ import { DeleteButton } from "@/layout/delete-button.tsx";
 import { Facts } from "@/layout/facts.tsx";
 import { DetailPage, Section } from "@/layout/page.tsx";
 import { formatTime } from "@/lib/format.ts";
-import { type Row, readPath } from "@/lib/read.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
-import {
-  fillPath,
-  findSecret,
-  splitRow,
-  titleOf,
-  useForget,
-  useRecord,
-  useWorkspaceQuery,
-  withoutNulls,
-} from "./data.ts";
+import { fillPath, splitRow, titleOf, useForget, useRecord, useWorkspaceQuery, withoutNulls } from "./data.ts";
 import type { Action, ActionResult, Condition, Resource, ResourceSection } from "./types.ts";
 
 /** The page of one record: facts, sections, JSON, and what can be done with it. */
@@ -86,16 +76,13 @@ export function ResourceDetail({ resource }: { readonly resource: Resource }): R
   );
 }
 
-/** Values that are sent or opened elsewhere. */
-const copied = /(?:^|[._])(?:id|slug|url)$/;
-
 /** The value of a fact as a detail page shows it. */
-export function renderFact({ label, path, kind = "text", render, empty }: Attribute, record: Row): ReactNode {
-  const value = readPath(record, path);
+export function renderFact<T>({ label, of, kind = "text", render, empty }: Attribute<T>, record: T): ReactNode {
+  const value = of(record);
   if (empty !== undefined && isEmpty(value)) return <Value value={value} empty={empty} />;
   if (render !== undefined && value !== undefined && value !== null) return render(record);
   if (kind === "tags" && Array.isArray(value) && value.length > 0) return <Tags values={value.map(String)} isWhole />;
-  if (kind === "code" && copied.test(path) && typeof value === "string" && value !== "") {
+  if (kind === "id" && typeof value === "string" && value !== "") {
     return <CopiedCode value={value} label={label} />;
   }
   // on the page of a record there is room for the date
@@ -107,7 +94,7 @@ export function renderFact({ label, path, kind = "text", render, empty }: Attrib
 
 interface PartProps {
   readonly section: ResourceSection;
-  readonly record: Row;
+  readonly record: object;
   readonly id: string;
 }
 
@@ -143,7 +130,7 @@ function PartView({ section, record, id }: PartProps): ReactNode {
 
 interface RecordActionsProps {
   readonly resource: Resource;
-  readonly record: Row;
+  readonly record: object;
   readonly id: string;
   /** Further buttons: they stand behind what one does next with the record, and before its change. */
   readonly children: ReactNode;
@@ -215,7 +202,7 @@ function Done({ message, facts = [], isFailure = false }: ActionResult): ReactNo
 
 interface ActionButtonProps {
   readonly action: Action;
-  readonly record: Row;
+  readonly record: object;
   readonly id: string;
   readonly query: Readonly<Record<string, string>>;
   readonly onDone: () => Promise<void>;
@@ -230,11 +217,11 @@ function ActionButton({ action, record, id, query, onDone }: ActionButtonProps):
     try {
       const { method, path } = splitRow(action.row);
       const answer = await call(method, fillPath(path, id), {
-        query: { ...query, ...action.query?.(record) },
+        query,
         body: action.body?.(record),
       });
-      const secret = findSecret(answer, action.secret);
-      const done = action.done(answer, record);
+      const secret = action.secret?.(answer) ?? undefined;
+      const done = action.done(answer);
       // what has no more to say than its sentence needs no dialog
       if (done.facts === undefined) notifications.show({ message: done.message });
       setResult({ ...(secret !== undefined && { secret }), ...(done.facts !== undefined && { done }) });

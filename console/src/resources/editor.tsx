@@ -8,18 +8,17 @@ import { CodeEditor } from "@/components/code-editor.tsx";
 import { ShowSecret } from "@/components/show-secret.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { EditorPage, Section } from "@/layout/page.tsx";
-import { type Row, readRecord, readText } from "@/lib/read.ts";
 import { ChooseWorkspace } from "@/session/choose-workspace.tsx";
 import { useSession } from "@/session/context.tsx";
 import type { Workspace } from "@/session/session.ts";
 import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
 import { missingFields, toBody, toValues } from "./body.ts";
-import { fillPath, findSecret, splitRow, titleOf, useForget, useRecord } from "./data.ts";
+import { fillPath, splitRow, titleOf, useForget, useRecord } from "./data.ts";
 import { FieldInput } from "./field-input.tsx";
 import { FormOrJson, readBody, StaysHere, useFormOrJson } from "./form-or-json.tsx";
 import { fromBody } from "./from-body.ts";
-import type { Field, Resource, Write } from "./types.ts";
+import type { Field, Resource, Values, Write } from "./types.ts";
 
 /** The page that makes a record. */
 export function ResourceCreate({ resource }: { readonly resource: Resource }): ReactNode {
@@ -81,7 +80,7 @@ export function ResourceEdit({ resource }: { readonly resource: Resource }): Rea
   return <Editor resource={resource} write={update} record={data} id={id} {...place} />;
 }
 
-function toFormData(body: Row): FormData {
+function toFormData(body: Values): FormData {
   const form = new FormData();
   for (const [name, value] of Object.entries(body)) form.set(name, value instanceof File ? value : String(value));
   return form;
@@ -92,12 +91,17 @@ interface EditorProps {
   readonly write: Write;
   readonly title: string;
   readonly back: { readonly to: string; readonly label: string };
-  readonly record?: Row;
+  readonly record?: object;
   readonly id?: string;
 }
 
 /** Sends the body of an editor and returns the answer. */
-function useSave({ resource, write, record, id = "" }: EditorProps): (values: Row, body: Row) => Promise<unknown> {
+function useSave({
+  resource,
+  write,
+  record,
+  id = "",
+}: EditorProps): (values: Values, body: Values) => Promise<unknown> {
   const forget = useForget(resource);
   const { current, choosable } = useWorkspace();
   return async (values, body) => {
@@ -126,8 +130,8 @@ interface EditorState {
 }
 
 /** The page that follows once a record is saved: its own, or the list. */
-function pageAfter({ resource, record, id = "" }: EditorProps, answer: unknown): string {
-  const saved = readText(readRecord(answer), resource.id) || readText(answer, resource.id) || id;
+function pageAfter({ resource, write, record, id = "" }: EditorProps, answer: unknown): string {
+  const saved = write.made?.(answer) ?? id;
   const hasPage = saved !== "" && (record !== undefined || resource.read !== undefined);
   return hasPage ? `/${resource.name}/${encodeURIComponent(saved)}` : `/${resource.name}`;
 }
@@ -137,7 +141,7 @@ function useEditor(props: EditorProps) {
   const { resource, write, record } = props;
   const navigate = useNavigate();
   const save = useSave(props);
-  const [values, setValues] = useState<Row>(() => toValues(write.fields, record));
+  const [values, setValues] = useState<Values>(() => toValues(write.fields, record));
   const [state, setState] = useState<EditorState>({ busy: false, dirty: false });
   const json = useFormOrJson({
     write: () => JSON.stringify(toBody(write.fields, values, record), undefined, 2),
@@ -154,7 +158,7 @@ function useEditor(props: EditorProps) {
   });
   const finish = async (answer: unknown) => {
     const next = pageAfter(props, answer);
-    const secret = findSecret(answer, write.secret);
+    const secret = write.secret?.(answer) ?? undefined;
     setState({ busy: false, dirty: false, ...(secret !== undefined && { secret, next }) });
     notifications.show({ message: record === undefined ? text.common.created(resource.text.one) : text.common.saved });
     // The blocker must see the clean state first.
@@ -225,7 +229,7 @@ function Editor(props: EditorProps): ReactNode {
 
 interface FieldsProps {
   readonly write: Write;
-  readonly values: Row;
+  readonly values: Values;
   readonly onChange: (name: string, value: unknown) => void;
   readonly error: unknown;
 }

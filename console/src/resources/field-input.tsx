@@ -14,18 +14,18 @@ import {
 import { useQuery } from "@tanstack/react-query";
 import { useParams } from "@tanstack/react-router";
 import { type ChangeEvent, lazy, type ReactNode, Suspense, useMemo } from "react";
-import { call } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Waiting } from "@/components/states.tsx";
-import { isRow, type Row, readList, readText } from "@/lib/read.ts";
+import { asText, isRow } from "@/lib/read.ts";
 import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
+import { readList } from "./data.ts";
 import { DurationInput } from "./duration-input.tsx";
 import { pairColumns } from "./options.ts";
 import { RowsInput } from "./rows-input.tsx";
-import type { Field, FieldProps, Option, OptionSource } from "./types.ts";
+import type { Field, FieldProps, Option, OptionSource, Values } from "./types.ts";
 
 function isSource(options: Field["options"]): options is OptionSource {
   return options !== undefined && "path" in options;
@@ -45,26 +45,21 @@ function useOptions(options: Field["options"]): readonly Option[] | undefined {
     queryKey: ["options", source?.path, source?.query, owner],
     enabled: isListed,
     queryFn: ({ signal }) =>
-      call("GET", source?.path ?? "", { query: { page_size: 100, ...source?.query, ...owner }, signal }),
+      source === undefined
+        ? null
+        : readList(source.path, { query: { page_size: 100, ...source.query, ...owner }, signal }),
     staleTime: 30_000,
   });
   if (source === undefined) return isSource(options) ? [] : allowed(options);
   if (!isListed) return undefined;
-  const meant = Object.entries(source.where ?? {});
-  const rows = readList(data).filter((row) => meant.every(([name, value]) => readText(row, name) === value));
-  const found = rows.map((row) => ({
-    value: readText(row, source.value),
-    label: readText(row, source.label) || readText(row, source.value),
-  }));
-  return [...new Map(found.map((option) => [option.value, option])).values()];
+  const found = (data?.data ?? []).flatMap((row) => source.toOption(row) ?? []);
+  return [...new Map(found.map(({ value, label }) => [value, { value, label: label || value }])).values()];
 }
 
-const asText = (value: unknown): string =>
-  value === undefined || value === null ? "" : typeof value === "object" ? JSON.stringify(value) : String(value);
 const asList = (value: unknown): string[] =>
   Array.isArray(value) ? value.map(String) : typeof value === "string" && value !== "" ? [value] : [];
 
-const asRows = (value: unknown): readonly Row[] => (Array.isArray(value) ? value.filter(isRow) : []);
+const asRows = (value: unknown): readonly Values[] => (Array.isArray(value) ? value.filter(isRow) : []);
 
 /** The input of one field, by its kind. */
 export function FieldInput(props: FieldProps): ReactNode {

@@ -1,16 +1,16 @@
-import { isRow, type Row } from "@/lib/read.ts";
+import { isRow } from "@/lib/read.ts";
 import { toBody, toInput, toValues } from "./body.ts";
-import type { Field } from "./types.ts";
+import type { Field, Values } from "./types.ts";
 
 /** The values of a form for a body that was typed. */
 interface FormOfBody {
-  readonly values: Row;
+  readonly values: Values;
   /** Dotted paths of what the form cannot show. */
   readonly left: readonly string[];
 }
 
 /** The member of a body at a dotted path: null where the body clears it or what it is in, undefined where it says nothing. */
-function givenAt(body: Row, path: string): unknown {
+function givenAt(body: Values, path: string): unknown {
   let value: unknown = body;
   for (const name of path.split(".")) {
     if (value === null) return null;
@@ -60,7 +60,7 @@ function isSame(one: unknown, other: unknown): boolean {
 }
 
 /** Dotted paths of the members of a body that neither the body of the form nor the record has. */
-function listLost(body: Row, form: unknown, record: unknown, above = ""): readonly string[] {
+function listLost(body: Values, form: unknown, record: unknown, above = ""): readonly string[] {
   const formRow = isRow(form) ? form : {};
   const recordRow = isRow(record) ? record : {};
   return Object.entries(body).flatMap(([name, value]) => {
@@ -76,7 +76,7 @@ function listLost(body: Row, form: unknown, record: unknown, above = ""): readon
  *
  * @throws {Error} A value is none that its field could have.
  */
-export function fromBody(fields: readonly Field[], body: Row, record?: Row): FormOfBody {
+export function fromBody(fields: readonly Field[], body: Values, record?: object): FormOfBody {
   const values: Record<string, unknown> = { ...(record !== undefined && toValues(fields, record)) };
   const unshown: string[] = [];
   for (const field of fields) {

@@ -1,10 +1,9 @@
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { call } from "@/api/client.ts";
+import { type AnswerOf, get } from "@/api/client.ts";
 import { formatDuration, formatNumber } from "@/lib/format.ts";
 import { periodQuery, readPeriod } from "@/lib/period.ts";
-import { type Row, readList, readPath, readText } from "@/lib/read.ts";
 import { useSession } from "@/session/context.tsx";
 import { useLogScope } from "@/session/log-scope.ts";
 import { text } from "@/text/text.ts";
@@ -12,13 +11,10 @@ import type { ActionResult } from "./types.ts";
 
 const words = text.resources.providers;
 
-/** What requests of the last hour are grouped by, with the member of records that names a group. */
-const kinds = {
-  provider: { member: "slug", filter: "virtual_key" },
-  integration: { member: "id", filter: undefined },
-} as const;
+/** What requests of the last hour are grouped by, with the filter of the log that finds those of a group. */
+const filters = { provider: "virtual_key", integration: undefined } as const;
 
-type Kind = keyof typeof kinds;
+type Kind = keyof typeof filters;
 
 /** What the log says of the last hour; read once for all rows of a list. */
 function useHealth(kind: Kind) {
@@ -31,7 +27,11 @@ function useHealth(kind: Kind) {
     queryFn: async ({ signal }) => {
       const lastHour = periodQuery(readPeriod({ range: "1h" }, Date.now()));
       const query = { ...lastHour, ...scope, columns: "requests,error_count,p95_latency", page_size: 1000 };
-      return readList(await call("GET", `/v1/analytics/groups/${kind}`, { query, signal }));
+      const { data } =
+        kind === "provider"
+          ? await get("/v1/analytics/groups/provider", { query, signal })
+          : await get("/v1/analytics/groups/integration", { query, signal });
+      return new Map(data.map((group) => ["provider" in group ? group.provider : group.integration, group]));
     },
   });
 }
@@ -44,11 +44,11 @@ interface HealthProps {
 function Health({ kind, name }: HealthProps): ReactNode {
   const { data } = useHealth(kind);
   if (data === undefined) return "—";
-  const row = data.find((one) => readText(one, kind) === name);
+  const row = data.get(name);
   if (row === undefined) return words.unused;
   const [requests, errors] = [Number(row.requests ?? 0), Number(row.error_count ?? 0)];
   const said = words.health(formatNumber(requests), requests, formatNumber(errors), errors);
-  const { filter } = kinds[kind];
+  const filter = filters[kind];
   return errors === 0 || filter === undefined ? (
     said
   ) : (
@@ -60,29 +60,26 @@ function Health({ kind, name }: HealthProps): ReactNode {
 
 function Slowest({ kind, name }: HealthProps): ReactNode {
   const { data } = useHealth(kind);
-  const p95 = data?.find((one) => readText(one, kind) === name)?.p95_latency;
+  const p95 = data?.get(name)?.p95_latency;
   return typeof p95 === "number" ? formatDuration(p95) : "—";
 }
 
 /** Requests and errors of the last hour. */
-export const healthOf = (kind: Kind) => (row: Row) => <Health kind={kind} name={readText(row, kinds[kind].member)} />;
+export const showHealth = (kind: Kind, name: string): ReactNode => <Health kind={kind} name={name} />;
 
 /** The duration that 95 of 100 requests of the last hour did not exceed. */
-export const slowestOf = (kind: Kind) => (row: Row) => <Slowest kind={kind} name={readText(row, kinds[kind].member)} />;
+export const showSlowest = (kind: Kind, name: string): ReactNode => <Slowest kind={kind} name={name} />;
 
 /** The test of a credential in words: it fails in the answer, not by its status. */
-export function ofCredential(answer: unknown): ActionResult {
-  const time = formatDuration(Number(readPath(answer, "response_time_ms")));
-  const success = readPath(answer, "success");
-  const status = readText(answer, "status_code");
-  const models = readPath(answer, "models");
+export function ofCredential(answer: AnswerOf<"POST /v1/providers/{slug}/test">): ActionResult {
+  const { provider, success, status_code: status, models } = answer;
   return {
-    message: success === true ? words.answered(time) : readText(answer, "message"),
+    message: success === true ? words.answered(formatDuration(answer.response_time_ms)) : answer.message,
     isFailure: success === false,
     facts: [
-      [words.one, readText(answer, "provider")],
-      ...(status === "" ? [] : [[text.common.status, status] as const]),
-      ...(typeof models === "number" ? [[words.models, formatNumber(models)] as const] : []),
+      [words.one, provider],
+      ...(status === null ? [] : [[text.common.status, String(status)] as const]),
+      ...(models !== null ? [[words.models, formatNumber(models)] as const] : []),
     ],
   };
 }

@@ -2,12 +2,12 @@ import type { ReactNode } from "react";
 import { Members } from "@/components/members.tsx";
 import classes from "@/components/value.module.css";
 import { isEmpty, Value } from "@/components/value.tsx";
-import { isRow, type Row } from "@/lib/read.ts";
+import { isRow } from "@/lib/read.ts";
 
 const mask = /^masked_/;
 
 interface LabelledProps {
-  readonly value: Row;
+  readonly value: object;
   /** The label of a member by its path. */
   readonly labelOf: (path: string) => string;
   /** Shows a member in another way. Default: its words. */

@@ -7,7 +7,7 @@ import { Icon } from "@/components/icons.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { figureKinds, Value } from "@/components/value.tsx";
 import { ListPage } from "@/layout/page.tsx";
-import { type Row, readList, readPath, readText } from "@/lib/read.ts";
+import { asText } from "@/lib/read.ts";
 import { useSearchParams } from "@/lib/search.ts";
 import { wordOf } from "@/lib/words.ts";
 import { ChooseWorkspace } from "@/session/choose-workspace.tsx";
@@ -16,9 +16,9 @@ import { text } from "@/text/text.ts";
 import { useResourceList } from "./data.ts";
 import type { ListFilter, Resource } from "./types.ts";
 
-export function toColumn({
+export function toColumn<T>({
   label,
-  path,
+  of,
   kind,
   track,
   narrowTrack,
@@ -26,23 +26,23 @@ export function toColumn({
   narrow,
   render,
   empty,
-}: Attribute): Column<Row> {
+}: Attribute<T>): Column<T> {
   return {
-    key: `${path}:${label}:${kind}`,
+    key: `${label}:${kind}`,
     label,
     ...(track !== undefined && { track }),
     ...(narrowTrack !== undefined && { narrowTrack }),
     ...(wide !== undefined && { wide }),
     ...(narrow !== undefined && { narrow }),
     figure: kind !== undefined && figureKinds.has(kind),
-    render: render ?? ((row) => <Value value={readPath(row, path)} kind={kind ?? "text"} empty={empty} />),
+    render: render ?? ((row) => <Value value={of(row)} kind={kind ?? "text"} empty={empty} />),
   };
 }
 
 /** What a search in the list finds a row by. */
-function searchable({ path, kind, render }: Attribute, row: Row): string {
+function searchable({ of, kind, render }: Attribute, row: object): string {
   const shown = render?.(row);
-  const value = readText(row, path);
+  const value = asText(of(row));
   return [value, kind === "word" ? wordOf(value) : "", typeof shown === "string" ? shown : ""].join("\n");
 }
 
@@ -54,9 +54,9 @@ export function ResourceList({ resource }: { readonly resource: Resource }): Rea
   const find = search.q?.toLowerCase() ?? "";
   const filters = Object.fromEntries((resource.list.filters ?? []).map(({ name }) => [name, search[name] ?? ""]));
   const { data, error, isPending, isEnabled, refetch, fetchNextPage, hasNextPage } = useResourceList(resource, filters);
-  const columns = useMemo(() => resource.columns.map(toColumn), [resource]);
+  const columns = useMemo(() => resource.columns.map((column) => toColumn(column)), [resource]);
   const rows = useMemo(() => {
-    const all = (data?.pages ?? []).flatMap(readList);
+    const all = (data?.pages ?? []).flatMap(({ data }) => data);
     return find === ""
       ? all
       : all.filter((row) => resource.columns.some((column) => searchable(column, row).toLowerCase().includes(find)));
@@ -92,8 +92,8 @@ export function ResourceList({ resource }: { readonly resource: Resource }): Rea
           label={resource.text.title}
           columns={columns}
           rows={rows}
-          idOf={(row) => readText(row, resource.id)}
-          onOpen={(row) => void navigate({ to: `/${resource.name}/${encodeURIComponent(readText(row, resource.id))}` })}
+          idOf={resource.id}
+          onOpen={(row) => void navigate({ to: `/${resource.name}/${encodeURIComponent(resource.id(row))}` })}
           onEnd={onEnd}
           hasMore={hasNextPage}
         />

@@ -2,9 +2,8 @@ import { Anchor } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { call } from "@/api/client.ts";
+import { get } from "@/api/client.ts";
 import { Value } from "@/components/value.tsx";
-import { isRow, type Row, readList, readPath, readRecord, readText } from "@/lib/read.ts";
 import { nameOf, wordOf } from "@/lib/words.ts";
 import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
@@ -31,17 +30,21 @@ function UserName({ id }: NameProps): ReactNode {
     queryKey: ["users", "name", id],
     enabled: id !== "" && can("GET /v1/admin/users/{userId}"),
     staleTime: 60_000,
-    queryFn: async ({ signal }) =>
-      readText(readRecord(await call("GET", `/v1/admin/users/${encodeURIComponent(id)}`, { signal })), "email"),
+    queryFn: async ({ signal }) => (await get("/v1/admin/users/{userId}", { path: { userId: id }, signal })).email,
   });
   return data === undefined || data === "" ? <Value value={id} kind="code" /> : data;
 }
 
+interface Actor {
+  readonly user_id: string | null;
+  readonly user_type: string;
+}
+
 /** Who made a change, by name: an API key, a user or the gateway. */
-export function ActorName({ record }: { readonly record: Row }): ReactNode {
+export function ActorName({ record }: { readonly record: Actor }): ReactNode {
   const keys = useKeyNames();
-  const id = readText(record, "user_id");
-  switch (readText(record, "user_type")) {
+  const id = record.user_id ?? "";
+  switch (record.user_type) {
     case "api_key":
       return keys.get(id) ?? <Value value={id} kind="code" />;
     case "user":
@@ -61,26 +64,36 @@ export function WithNames({ value }: { readonly value: string }): ReactNode {
   return value.replaceAll(ids, (id) => keys.get(id) ?? all.find((workspace) => workspace.id === id)?.name ?? id);
 }
 
+interface ConditionOfLimit {
+  readonly key: string;
+  readonly value: string | readonly string[];
+  readonly excludes?: string | readonly string[];
+}
+
 /** Conditions of a limit as `key = value`. */
-export function conditionsOf({ conditions }: Row): ReactNode {
-  const parts = (Array.isArray(conditions) ? conditions.filter(isRow) : []).map(({ key, value, excludes }) => {
-    const values = [excludes ?? value].flat().map(String).join(", ");
-    return `${nameOf(String(key))} ${excludes === undefined || excludes === null ? "=" : "≠"} ${values}`;
+export function conditionsOf({ conditions }: { readonly conditions: readonly ConditionOfLimit[] }): ReactNode {
+  const parts = conditions.map(({ key, value, excludes }) => {
+    const values = [excludes ?? value].flat().join(", ");
+    return `${nameOf(key)} ${excludes === undefined ? "=" : "≠"} ${values}`;
   });
   return <WithNames value={parts.join("; ")} />;
 }
 
-/** Renders the workspace whose id stands at a path. */
-export const workspaceAt =
-  (path: string) =>
-  (row: Row): ReactNode => <WorkspaceName id={String(readPath(row, path) ?? "")} />;
+/** The workspace of a record. */
+export const showWorkspace = ({ workspace_id: id }: { readonly workspace_id: string | null }): ReactNode => (
+  <WorkspaceName id={id ?? ""} />
+);
+
+interface Invited {
+  readonly workspaces: readonly { readonly workspace_id: string; readonly role: string }[];
+}
 
 /** Workspaces by name, each with a role there. */
-export const workspacesWithRoles = ({ workspaces }: Row): ReactNode => (
+export const workspacesWithRoles = ({ workspaces }: Invited): ReactNode => (
   <>
-    {(Array.isArray(workspaces) ? workspaces.filter(isRow) : []).map((one) => (
-      <div key={readText(one, "workspace_id")}>
-        <WorkspaceName id={readText(one, "workspace_id")} />: {wordOf(readText(one, "role"))}
+    {workspaces.map(({ workspace_id: id, role }) => (
+      <div key={id}>
+        <WorkspaceName id={id} />: {wordOf(role)}
       </div>
     ))}
   </>
@@ -99,24 +112,19 @@ function GuardrailNames({ workspace, ids }: GuardrailNamesProps): ReactNode {
     queryKey: ["options", "/v1/guardrails", undefined, { workspace_id: workspace }],
     enabled: can("GET /v1/guardrails"),
     staleTime: 30_000,
-    queryFn: ({ signal }) => call("GET", "/v1/guardrails", { query, signal }),
+    queryFn: ({ signal }) => get("/v1/guardrails", { query, signal }),
   });
-  const names = new Map(readList(data).map((row) => [readText(row, "id"), readText(row, "name")]));
+  const names = new Map(data?.data.map(({ id, name }) => [id, name]));
   return ids.map((id) => names.get(id) ?? id).join(", ");
 }
 
-/** Renders the guardrails of a workspace whose ids stand at a path. */
-export const guardrailsAt =
-  (path: string) =>
-  (row: Row): ReactNode => {
-    const ids = readPath(row, path);
-    return <GuardrailNames workspace={readText(row, "id")} ids={Array.isArray(ids) ? ids.map(String) : []} />;
-  };
+/** Guardrails of a workspace, by their ids. */
+export const showGuardrails = (workspace: string, ids: readonly string[] = []): ReactNode => (
+  <GuardrailNames workspace={workspace} ids={ids} />
+);
 
-/** Renders the user whose id stands at a path. */
-export const userAt =
-  (path: string) =>
-  (row: Row): ReactNode => <UserName id={String(readPath(row, path) ?? "")} />;
+/** The user of a record. */
+export const showUser = ({ user_id: id }: { readonly user_id: string | null }): ReactNode => <UserName id={id ?? ""} />;
 
 interface RecordLinkProps {
   /** Address of the record in the console. */
@@ -138,17 +146,20 @@ function RecordLink({ to, row, children }: RecordLinkProps): ReactNode {
   );
 }
 
-/** Renders the integration of a provider or an MCP server as a link; its slug and name stand at two paths. */
-export const integrationAt =
-  (kind: "integrations" | "mcp-integrations", slugPath: string, namePath: string) =>
-  (row: Row): ReactNode => {
-    const slug = readText(row, slugPath);
-    return (
-      <RecordLink to={`/${kind}/${encodeURIComponent(slug)}`} row={`GET /v1/${kind}/{slug}`}>
-        {readText(row, namePath) || slug}
-      </RecordLink>
-    );
-  };
+interface IntegrationLinkProps {
+  readonly kind: "integrations" | "mcp-integrations";
+  readonly slug: string;
+  readonly name: string | null;
+}
+
+/** The integration of a provider or an MCP server, as a link. */
+export function IntegrationLink({ kind, slug, name }: IntegrationLinkProps): ReactNode {
+  return (
+    <RecordLink to={`/${kind}/${encodeURIComponent(slug)}`} row={`GET /v1/${kind}/{slug}`}>
+      {name || slug}
+    </RecordLink>
+  );
+}
 
 /** A file of the gateway by its name, as a link; by its id where the gateway does not hold it. */
 function FileName({ id }: NameProps): ReactNode {
@@ -158,8 +169,7 @@ function FileName({ id }: NameProps): ReactNode {
     enabled: id !== "" && can("GET /v1/files/{id}"),
     staleTime: 60_000,
     retry: false,
-    queryFn: async ({ signal }) =>
-      readText(readRecord(await call("GET", `/v1/files/${encodeURIComponent(id)}`, { signal })), "filename"),
+    queryFn: async ({ signal }) => (await get("/v1/files/{id}", { path: { id }, signal })).filename,
   });
   if (data === undefined || data === "") return <Value value={id} kind="code" />;
   return (
@@ -169,17 +179,18 @@ function FileName({ id }: NameProps): ReactNode {
   );
 }
 
-/** Renders the file whose id stands at a path. */
-export const fileAt =
-  (path: string) =>
-  (row: Row): ReactNode => <FileName id={readText(row, path)} />;
+/** A file by its name, from its id. */
+export const showFile = (id: string | null | undefined): ReactNode => <FileName id={id ?? ""} />;
+
+interface Mapped {
+  readonly secret_mappings?: readonly { readonly target_field: string; readonly secret_reference_id: string }[] | null;
+}
 
 /** What is read from a vault, and by which reference. */
-export function showMappings({ secret_mappings: mappings }: Row): ReactNode {
-  const rows = Array.isArray(mappings) ? mappings.filter(isRow) : [];
-  const members = rows.map((one) => [
-    readText(one, "target_field").replace(/^configurations\./, ""),
-    readText(one, "secret_reference_id"),
+export function showMappings({ secret_mappings: mappings }: Mapped): ReactNode {
+  const members = (mappings ?? []).map(({ target_field: field, secret_reference_id: reference }) => [
+    field.replace(/^configurations\./, ""),
+    reference,
   ]);
   return <Labelled value={Object.fromEntries(members)} labelOf={labelOfSetting} />;
 }

@@ -2,6 +2,7 @@ import { access } from "@/api/access.gen.ts";
 import type { Attribute } from "@/components/attribute.ts";
 import { wordOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
+import { optionsOf } from "./define.ts";
 import type { Condition, Field, Option } from "./types.ts";
 
 const words = text.resources.fields;
@@ -21,23 +22,23 @@ export const allScopes = choices(...[...new Set(Object.values(access).flatMap(({
 export const numbered = { page: "current_page", size: "page_size", first: 0 } as const;
 
 /** When a record was changed; left out of one that never was. */
-export const changedFact: Attribute = {
+export const changedFact: Attribute<{ readonly created_at: string | null; readonly last_updated_at: string | null }> = {
   label: text.common.changed,
-  path: "last_updated_at",
+  of: ({ last_updated_at: changed }) => changed,
   kind: "time",
-  when: ({ created_at: created, last_updated_at: changed }) =>
-    changed !== undefined && changed !== null && changed !== created,
+  when: ({ created_at: created, last_updated_at: changed }) => changed !== null && changed !== created,
 };
 
 /** Records of the organisation are changed by those who act for it. */
-export const isOwn: Condition = ({ workspace_id }, viewer) => viewer.workspace_id === null || workspace_id !== null;
+export const isOwn: Condition<{ readonly workspace_id: string | null }> = ({ workspace_id }, viewer) =>
+  viewer.workspace_id === null || workspace_id !== null;
 
 /** Roles in a workspace. */
 export const workspaceRoles = choices("admin", "manager", "member");
 
-export const nameField: Field = { name: "name", label: words.name, kind: "text", required: true };
-export const slugField: Field = { name: "slug", label: words.slug, kind: "text", help: words.slugHelp };
-export const targetField: Field = {
+export const nameField: Field<"name"> = { name: "name", label: words.name, kind: "text", required: true };
+export const slugField: Field<"slug"> = { name: "slug", label: words.slug, kind: "text", help: words.slugHelp };
+export const targetField: Field<"target"> = {
   name: "target",
   label: words.target,
   kind: "select",
@@ -45,12 +46,12 @@ export const targetField: Field = {
   initial: "llm",
   options: choices("llm", "mcp_tools"),
 };
-export const descriptionField: Field = { name: "description", label: words.description, kind: "long" };
+export const descriptionField: Field<"description"> = { name: "description", label: words.description, kind: "long" };
 const countedBy = choices("requests", "tokens");
 const periods = choices("rpm", "rph", "rpd", "rpw");
 
 /** Requests or tokens in a time, one line for each limit. */
-export const rateLimitsField: Field = {
+export const rateLimitsField: Field<"rate_limits"> = {
   name: "rate_limits",
   label: words.rateLimits,
   kind: "rows",
@@ -62,9 +63,9 @@ export const rateLimitsField: Field = {
   ],
 };
 /** The one rate limit of a provider or workspace. */
-export const oneRateLimitField: Field = { ...rateLimitsField, most: 1 };
+export const oneRateLimitField: Field<"rate_limits"> = { ...rateLimitsField, most: 1 };
 /** The one budget of a provider or workspace. */
-export const usageLimitsField: Field = {
+export const usageLimitsField: Field<"usage_limits"> = {
   name: "usage_limits",
   label: words.usageLimits,
   kind: "rows",
@@ -91,7 +92,7 @@ export const usageLimitsField: Field = {
   ],
 };
 /** Members of a record whose values come from secret references. */
-export const secretMappingsField: Field = {
+export const secretMappingsField: Field<"secret_mappings"> = {
   name: "secret_mappings",
   label: words.secretMappings,
   help: words.secretMappingsHelp,
@@ -105,7 +106,7 @@ export const secretMappingsField: Field = {
       kind: "select",
       required: true,
       placeholder: words.chooseSecret,
-      options: { path: "/v1/secret-references", value: "slug", label: "name" },
+      options: optionsOf("/v1/secret-references", ({ name, slug }) => ({ value: slug, label: name })),
     },
   ],
 };
@@ -117,12 +118,4 @@ export const pairColumns = (isSecret: boolean): readonly Field[] => [
 ];
 
 /** Workspaces by name, for fields and filters. */
-export const workspaceSource = { path: "/v1/admin/workspaces", value: "id", label: "name" } as const;
-
-/** Guardrails of the organisation alone. */
-export const guardrailSource = {
-  path: "/v1/admin/v2/guardrails",
-  value: "slug",
-  label: "name",
-  idAs: "workspace_id",
-} as const;
+export const workspaceSource = optionsOf("/v1/admin/workspaces", ({ id, name }) => ({ value: id, label: name }));

@@ -1,15 +1,14 @@
 import { ActionIcon, Button, Input } from "@mantine/core";
 import { type ComponentType, type ReactNode, useState } from "react";
 import { Icon } from "@/components/icons.tsx";
-import type { Row } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 import classes from "./rows-input.module.css";
-import type { Field, FieldProps } from "./types.ts";
+import type { Field, FieldProps, Values } from "./types.ts";
 
 interface RowsInputProps {
   readonly field: Field;
-  readonly value: readonly Row[];
-  readonly onChange: (value: readonly Row[]) => void;
+  readonly value: readonly Values[];
+  readonly onChange: (value: readonly Values[]) => void;
   readonly error?: string | undefined;
   /** What asks for the value of a column. */
   readonly input: ComponentType<FieldProps>;

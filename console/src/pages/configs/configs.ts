@@ -1,10 +1,10 @@
-import type { Resource } from "@/resources/types.ts";
+import { defineResource } from "@/resources/define.ts";
 import { text } from "@/text/text.ts";
 
 const words = text.configs;
 
 /** Saved configs: the list follows from this, the page of one config is its own. */
-export const configs: Resource = {
+export const configs = defineResource({
   name: "configs",
   group: "build",
   icon: "configs",
@@ -20,14 +20,14 @@ export const configs: Resource = {
   },
   workspace: "required",
   list: { path: "/v1/configs", paging: { page: "current_page", size: "page_size", first: 0 } },
-  id: "slug",
-  title: "name",
+  id: ({ slug }) => slug,
+  title: ({ name }) => name,
   columns: [
-    { label: text.common.name, path: "name", track: "minmax(10rem, 2fr)" },
-    { label: words.slug, path: "slug", kind: "code", track: "minmax(8rem, 1fr)", wide: true },
-    { label: words.isDefault, path: "is_default", kind: "boolean", track: "6rem", wide: true },
-    { label: text.common.changed, path: "last_updated_at", kind: "ago", track: "7rem" },
+    { label: text.common.name, of: ({ name }) => name, track: "minmax(10rem, 2fr)" },
+    { label: words.slug, of: ({ slug }) => slug, kind: "id", track: "minmax(8rem, 1fr)", wide: true },
+    { label: words.isDefault, of: ({ is_default }) => is_default, kind: "boolean", track: "6rem", wide: true },
+    { label: text.common.changed, of: ({ last_updated_at }) => last_updated_at, kind: "ago", track: "7rem" },
   ],
   read: "/v1/configs/{slug}",
   create: { rows: ["POST /v1/configs"], fields: [] },
-};
+});

@@ -3,14 +3,13 @@ import { notifications } from "@mantine/notifications";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { call } from "@/api/client.ts";
+import { type AnswerOf, ask } from "@/api/client.ts";
 import { Icon } from "@/components/icons.tsx";
 import { Command, CopyValue, Failure, Waiting } from "@/components/states.tsx";
 import { StatusBadge } from "@/components/value.tsx";
 import { DeleteButton } from "@/layout/delete-button.tsx";
 import { DetailPage, Section } from "@/layout/page.tsx";
 import { formatAgo } from "@/lib/format.ts";
-import { type Row, readText } from "@/lib/read.ts";
 import { useWorkspaceQuery } from "@/resources/data.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
@@ -34,7 +33,7 @@ export default function ConfigDetail(): ReactNode {
     );
   }
   if (data === undefined) return <Waiting />;
-  const initial = { name: readText(data, "name"), isDefault: data.is_default === 1, code: codeOf(data) };
+  const initial = { name: data.name, isDefault: data.is_default === 1, code: codeOf(data) };
   const command = `curl ${location.origin}/v1/chat/completions \\
   -H "x-gateway-api-key: $GATEWAY_KEY" \\
   -H "x-gateway-config: ${slug}" \\
@@ -43,7 +42,7 @@ export default function ConfigDetail(): ReactNode {
   return (
     <DetailPage
       title={initial.name}
-      about={`${slug} · ${words.changedAgo(formatAgo(readText(data, "last_updated_at")))}`}
+      about={`${slug} · ${words.changedAgo(formatAgo(data.last_updated_at))}`}
       back={back}
       actions={<Actions slug={slug} record={data} />}
     >
@@ -54,10 +53,10 @@ export default function ConfigDetail(): ReactNode {
           <Tabs.Tab value="use">{words.use}</Tabs.Tab>
         </Tabs.List>
         <Tabs.Panel value="config" keepMounted>
-          <ConfigEditor key={readText(data, "version_id")} slug={slug} initial={initial} />
+          <ConfigEditor key={data.version_id} slug={slug} initial={initial} />
         </Tabs.Panel>
         <Tabs.Panel value="versions">
-          <ConfigVersions slug={slug} currentId={readText(data, "version_id")} />
+          <ConfigVersions slug={slug} currentId={data.version_id} />
         </Tabs.Panel>
         <Tabs.Panel value="use">
           <Section title={words.use} isPlain>
@@ -72,13 +71,18 @@ export default function ConfigDetail(): ReactNode {
   );
 }
 
-function Actions({ slug, record }: { readonly slug: string; readonly record: Row }): ReactNode {
+interface ActionsProps {
+  readonly slug: string;
+  readonly record: AnswerOf<"GET /v1/configs/{slug}">;
+}
+
+function Actions({ slug, record }: ActionsProps): ReactNode {
   const { can } = useSession();
   const navigate = useNavigate();
   const queries = useQueryClient();
   const workspace = useWorkspaceQuery(configs);
   const remove = async () => {
-    await call("DELETE", "/v1/configs/{slug}", { path: { slug }, query: workspace });
+    await ask("DELETE /v1/configs/{slug}", { path: { slug }, query: workspace });
     notifications.show({ message: text.common.deleted(words.one) });
     await navigate({ to: "/configs" });
     await queries.invalidateQueries({ queryKey: ["configs"] });
@@ -97,12 +101,7 @@ function Actions({ slug, record }: { readonly slug: string; readonly record: Row
           {text.nav.playground}
         </Button>
       )}
-      <DeleteButton
-        row="DELETE /v1/configs/{slug}"
-        what={words.one}
-        name={readText(record, "name") || slug}
-        onConfirm={remove}
-      />
+      <DeleteButton row="DELETE /v1/configs/{slug}" what={words.one} name={record.name || slug} onConfirm={remove} />
     </>
   );
 }

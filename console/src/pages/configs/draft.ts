@@ -1,9 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useMemo, useState } from "react";
-import { ApiError, call } from "@/api/client.ts";
+import { ApiError, ask, get } from "@/api/client.ts";
 import { type JsonMark, readJsonPath } from "@/components/json-schema.ts";
 import { formatJson } from "@/lib/format-json.ts";
-import { type Row, readRecord, readText } from "@/lib/read.ts";
 import { useWorkspaceQuery } from "@/resources/data.ts";
 import { configs } from "./configs.ts";
 
@@ -22,8 +21,8 @@ export function firstCode(providers: readonly string[]): string {
 }
 
 /** A stored config as text: the API has it as the JSON that was saved. */
-export function codeOf({ config }: Row): string {
-  return formatJson(typeof config === "string" ? config : JSON.stringify(config ?? {}));
+export function codeOf(record: { readonly config: string } | undefined): string {
+  return formatJson(record?.config ?? "{}");
 }
 
 /** A saved config by its slug. */
@@ -31,8 +30,7 @@ export function useConfig(slug: string) {
   const workspace = useWorkspaceQuery(configs);
   return useQuery({
     queryKey: ["configs", "record", slug, workspace],
-    queryFn: async ({ signal }): Promise<Row> =>
-      readRecord(await call("GET", "/v1/configs/{slug}", { path: { slug }, query: workspace, signal })),
+    queryFn: ({ signal }) => get("/v1/configs/{slug}", { path: { slug }, query: workspace, signal }),
   });
 }
 
@@ -43,11 +41,10 @@ export function useSaveConfig(slug: string | undefined) {
   return useMutation({
     async mutationFn(draft: Draft): Promise<string> {
       const body = { name: draft.name, config: draft.code, isDefault: draft.isDefault };
-      const answer = await (slug === undefined
-        ? call("POST", "/v1/configs", { body: { ...workspace, ...body } })
-        : call("PUT", "/v1/configs/{slug}", { path: { slug }, query: workspace, body }));
+      if (slug !== undefined) await ask("PUT /v1/configs/{slug}", { path: { slug }, query: workspace, body });
+      const saved = slug ?? (await ask("POST /v1/configs", { body: { ...workspace, ...body } })).slug;
       await queries.invalidateQueries({ queryKey: ["configs"] });
-      return slug ?? readText(readRecord(answer), "slug");
+      return saved;
     },
   });
 }

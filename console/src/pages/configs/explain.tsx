@@ -1,6 +1,6 @@
 import { Alert, Autocomplete, Button, Collapse, Group, Stack, TagsInput, Text } from "@mantine/core";
 import { type ReactNode, useState } from "react";
-import { call } from "@/api/client.ts";
+import { post } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
 import { CodeField } from "@/components/code-field.tsx";
 import { Icon } from "@/components/icons.tsx";
@@ -47,7 +47,7 @@ export function Explain({ config, plan, onPlan }: ExplainProps): ReactNode {
     setState({ busy: true });
     try {
       const request = { path, body: JSON.parse(body === "" ? "{}" : body), metadata: toPairs(metadata) };
-      const answer = await call("POST", "/v1/configs/explain", { body: { config: config(), request }, headers });
+      const answer = await post("/v1/configs/explain", { body: { config: config(), request }, headers });
       onPlan(toPlan(answer));
       setState({ busy: false });
     } catch (error) {

@@ -1,8 +1,7 @@
-import { useSearch } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
 import { Waiting } from "@/components/states.tsx";
 import { DetailPage } from "@/layout/page.tsx";
-import { readText } from "@/lib/read.ts";
+import { useSearchParams } from "@/lib/search.ts";
 import { useProviderReferences } from "@/pages/playground/choices.ts";
 import { ChooseWorkspace } from "@/session/choose-workspace.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
@@ -23,10 +22,10 @@ export default function NewConfig(): ReactNode {
 
 /** What it begins with stays, whatever providers are stored meanwhile. */
 function NewEditor(): ReactNode {
-  const search: unknown = useSearch({ strict: false });
+  const { name = "" } = useSearchParams();
   const providers = useProviderReferences();
   const [code, setCode] = useState<string>();
   if (code === undefined && providers !== undefined) setCode(firstCode(providers));
   if (code === undefined) return <Waiting />;
-  return <ConfigEditor initial={{ name: readText(search, "name"), isDefault: false, code }} />;
+  return <ConfigEditor initial={{ name, isDefault: false, code }} />;
 }

@@ -1,4 +1,6 @@
-import { isRow, type Row, readList, readText } from "@/lib/read.ts";
+import type { AnswerOf } from "@/api/client.ts";
+
+type Explained = AnswerOf<"POST /v1/configs/explain">;
 
 /** One call that would be made. */
 export interface PlannedCall {
@@ -26,31 +28,24 @@ export interface Plan {
   readonly warnings: readonly string[];
 }
 
-function toCall(row: Row): PlannedCall {
-  const retry = isRow(row.retry) ? row.retry.attempts : undefined;
+function toCall(attempt: Explained["attempts"][number]): PlannedCall {
+  const { label, provider, model, host, params, retry, timeout_ms: timeoutMs, why } = attempt;
   return {
-    label: readText(row, "label"),
-    provider: readText(row, "provider"),
-    model: readText(row, "model"),
-    host: readText(row, "host"),
-    params: row.params,
-    retries: typeof retry === "number" ? retry : 0,
-    timeoutMs: typeof row.timeout_ms === "number" ? row.timeout_ms : 0,
-    why: readText(row, "why"),
+    label,
+    provider: provider ?? "",
+    model: model ?? "",
+    host: host ?? "",
+    params,
+    retries: retry?.attempts ?? 0,
+    timeoutMs,
+    why,
   };
 }
 
-export function toPlan(answer: unknown): Plan {
-  const row = isRow(answer) ? answer : {};
+export function toPlan({ attempts, conditions: read, warnings }: Explained): Plan {
   const conditions = new Map<string, ReadCondition[]>();
-  for (const condition of readList(row.conditions)) {
-    const label = readText(condition, "label");
-    const known = conditions.get(label) ?? [];
-    conditions.set(label, [...known, { matched: condition.matched === true, why: readText(condition, "why") }]);
+  for (const { label, matched, why } of read) {
+    conditions.set(label, [...(conditions.get(label) ?? []), { matched, why }]);
   }
-  return {
-    calls: readList(row.attempts).map(toCall),
-    conditions,
-    warnings: Array.isArray(row.warnings) ? row.warnings.map(String) : [],
-  };
+  return { calls: attempts.map(toCall), conditions, warnings };
 }

@@ -7,7 +7,7 @@ import { formatDollars, formatDuration, formatNumber, formatTime } from "@/lib/f
 import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
 import { nameOf } from "@/lib/words.ts";
 import { useKeyNames } from "@/resources/key-names.ts";
-import { workspaceAt } from "@/resources/names.tsx";
+import { showWorkspace } from "@/resources/names.tsx";
 import { text } from "@/text/text.ts";
 import { Status } from "./columns.tsx";
 import { costOf } from "./row.ts";
@@ -32,8 +32,6 @@ function Shared({
     </Anchor>
   );
 }
-
-const workspaceOf = workspaceAt("workspace_id");
 
 const code = (value: string): ReactNode => <span className="code">{value}</span>;
 
@@ -86,7 +84,9 @@ export function LogFacts({ row }: { readonly row: Row }): ReactNode {
     ...shared(words.config, "config", "config"),
     ...shared(words.prompt, "prompt_slug", "prompt_slug"),
     ...shared(words.key, "api_key_id", "api_key_id", (id) => names.get(id) ?? id),
-    ...(readText(row, "workspace_id") === "" ? [] : [[words.workspace, workspaceOf(row)] as const]),
+    ...(readText(row, "workspace_id") === ""
+      ? []
+      : [[words.workspace, showWorkspace({ workspace_id: readText(row, "workspace_id") })] as const]),
     ...shared(words.user, "user_id", "user_id"),
     ...shared(words.source, "source", "source", (source) => text.logs.sources[source] ?? source),
     ...shared(words.trace, "trace_id", "trace_id", code),

@@ -2,7 +2,7 @@ import { Alert, Button, Input, Modal, Select, SimpleGrid, Stack, TextInput } fro
 import { useInfiniteQuery, useMutation } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useCallback, useMemo, useState } from "react";
-import { call, get } from "@/api/client.ts";
+import { type AnswerOf, get } from "@/api/client.ts";
 import type { Attribute } from "@/components/attribute.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
 import { DataTable } from "@/components/data-table.tsx";
@@ -12,12 +12,11 @@ import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { Facts } from "@/layout/facts.tsx";
 import { ListPage } from "@/layout/page.tsx";
 import { formatNumber } from "@/lib/format.ts";
-import { type Row, readList, readText, readTotal } from "@/lib/read.ts";
 import { useSearchParams } from "@/lib/search.ts";
 import { nameOf } from "@/lib/words.ts";
 import { renderFact } from "@/resources/detail.tsx";
 import { toColumn } from "@/resources/list.tsx";
-import { ActorName, workspaceAt } from "@/resources/names.tsx";
+import { ActorName, showWorkspace } from "@/resources/names.tsx";
 import { text } from "@/text/text.ts";
 import classes from "./audit.module.css";
 import { auditedActions, auditedResources, choicesOf } from "./audit-values.ts";
@@ -25,57 +24,72 @@ import { auditedActions, auditedResources, choicesOf } from "./audit-values.ts";
 const words = text.audit;
 const dayMs = 86_400_000;
 
-const named = (record: Row, member: string): string => nameOf(readText(record, member));
+type AuditRow = AnswerOf<"GET /v1/audit-logs">["records"][number];
 
-const who = (record: Row) => <ActorName record={record} />;
+const titleOf = ({ resource_type: type, action }: AuditRow): string =>
+  `${nameOf(type)}: ${nameOf(action).toLowerCase()}`;
+
+const who = (record: AuditRow) => <ActorName record={record} />;
 
 /** What happened, and below it by whom: a phone has no room for them beside each other. */
-const whatAndWho = (record: Row) => (
+const whatAndWho = (record: AuditRow) => (
   <div className={classes.lines}>
-    <div>{`${named(record, "resource_type")}: ${named(record, "action").toLowerCase()}`}</div>
+    <div>{titleOf(record)}</div>
     <div>{who(record)}</div>
   </div>
 );
 
-const columns: readonly Attribute[] = [
-  { label: words.time, path: "timestamp", kind: "time", track: "13rem", wide: true },
-  { label: words.time, path: "timestamp", kind: "ago", track: "4rem", narrow: true },
-  { label: words.whatAndWho, path: "action", track: "minmax(8rem, 1fr)", narrow: true, render: whatAndWho },
-  { label: words.who, path: "user_id", track: "minmax(8rem, 1fr)", wide: true, render: who },
-  { label: words.action, path: "action", track: "6rem", wide: true, render: (row) => named(row, "action") },
+const columns: readonly Attribute<AuditRow>[] = [
+  { label: words.time, of: ({ timestamp }) => timestamp, kind: "time", track: "13rem", wide: true },
+  { label: words.time, of: ({ timestamp }) => timestamp, kind: "ago", track: "4rem", narrow: true },
+  { label: words.whatAndWho, of: ({ action }) => action, track: "minmax(8rem, 1fr)", narrow: true, render: whatAndWho },
+  { label: words.who, of: ({ user_id }) => user_id, track: "minmax(8rem, 1fr)", wide: true, render: who },
+  {
+    label: words.action,
+    of: ({ action }) => action,
+    track: "6rem",
+    wide: true,
+    render: ({ action }) => nameOf(action),
+  },
   {
     label: words.resource,
-    path: "resource_type",
+    of: ({ resource_type }) => resource_type,
     track: "minmax(8rem, 1fr)",
     wide: true,
-    render: (row) => named(row, "resource_type"),
+    render: ({ resource_type: type }) => nameOf(type),
   },
-  { label: words.path, path: "uri", kind: "code", track: "minmax(12rem, 2fr)", wide: true },
-  { label: words.status, path: "response_status_code", kind: "status", track: "4rem", wide: true },
-  { label: words.address, path: "client_ip", kind: "code", track: "8rem", wide: true },
+  { label: words.path, of: ({ uri }) => uri, kind: "code", track: "minmax(12rem, 2fr)", wide: true },
+  {
+    label: words.status,
+    of: ({ response_status_code }) => response_status_code,
+    kind: "status",
+    track: "4rem",
+    wide: true,
+  },
+  { label: words.address, of: ({ client_ip }) => client_ip, kind: "code", track: "8rem", wide: true },
 ];
 
-const details: readonly Attribute[] = [
-  { label: words.time, path: "timestamp", kind: "time" },
-  { label: words.who, path: "user_id", render: who },
-  { label: words.method, path: "method", kind: "code" },
-  { label: words.path, path: "uri", kind: "code" },
+const details: readonly Attribute<AuditRow>[] = [
+  { label: words.time, of: ({ timestamp }) => timestamp, kind: "time" },
+  { label: words.who, of: ({ user_id }) => user_id, render: who },
+  { label: words.method, of: ({ method }) => method, kind: "code" },
+  { label: words.path, of: ({ uri }) => uri, kind: "code" },
   {
     label: words.query,
-    path: "query_params",
-    render: (row) => <Members value={parse(readText(row, "query_params"))} />,
+    of: ({ query_params }) => query_params,
+    render: ({ query_params: query }) => <Members value={parse(query)} />,
   },
-  { label: words.status, path: "response_status_code", kind: "status" },
-  { label: text.common.workspace, path: "workspace_id", render: workspaceAt("workspace_id") },
-  { label: words.record, path: "resource_id", kind: "code" },
-  { label: words.address, path: "client_ip", kind: "code" },
-  { label: words.requestId, path: "request_id", kind: "code" },
+  { label: words.status, of: ({ response_status_code }) => response_status_code, kind: "status" },
+  { label: text.common.workspace, of: ({ workspace_id }) => workspace_id, render: showWorkspace },
+  { label: words.record, of: ({ resource_id }) => resource_id, kind: "id" },
+  { label: words.address, of: ({ client_ip }) => client_ip, kind: "code" },
+  { label: words.requestId, of: ({ request_id }) => request_id, kind: "id" },
 ];
 
 /** Who changed what: filters in the address, a record opens with its request body. */
 export default function AuditLog(): ReactNode {
   const search = useSearchParams();
-  const [open, setOpen] = useState<Row>();
+  const [open, setOpen] = useState<AuditRow>();
   const now = useMemo(() => Date.now(), []);
   const from = search.from ?? new Date(now - 30 * dayMs).toISOString().slice(0, 10);
   const to = search.to ?? new Date(now).toISOString().slice(0, 10);
@@ -83,7 +97,7 @@ export default function AuditLog(): ReactNode {
     queryKey: ["audit", from, to, search.resource_type, search.action],
     initialPageParam: 0,
     queryFn: ({ pageParam, signal }) =>
-      call("GET", "/v1/audit-logs", {
+      get("/v1/audit-logs", {
         query: {
           start_time: `${from}T00:00:00.000Z`,
           end_time: `${to}T23:59:59.999Z`,
@@ -95,9 +109,9 @@ export default function AuditLog(): ReactNode {
         signal,
       }),
     getNextPageParam: (last, pages, param) =>
-      pages.reduce<number>((sum, page) => sum + readList(page).length, 0) < readTotal(last) ? param + 1 : undefined,
+      pages.reduce((sum, { records }) => sum + records.length, 0) < last.total ? param + 1 : undefined,
   });
-  const rows = useMemo(() => (data?.pages ?? []).flatMap(readList), [data]);
+  const rows = useMemo(() => (data?.pages ?? []).flatMap(({ records }) => records), [data]);
   const onEnd = useCallback(() => void fetchNextPage(), [fetchNextPage]);
   return (
     <ListPage
@@ -112,9 +126,9 @@ export default function AuditLog(): ReactNode {
       {rows.length > 0 && (
         <DataTable
           label={words.title}
-          columns={columns.map(toColumn)}
+          columns={columns.map((column) => toColumn(column))}
           rows={rows}
-          idOf={(row) => readText(row, "request_id") + readText(row, "timestamp")}
+          idOf={(row) => row.request_id + row.timestamp}
           onOpen={setOpen}
           onEnd={onEnd}
           hasMore={hasNextPage}
@@ -163,15 +177,15 @@ function AuditFilters({ from, to }: { readonly from: string; readonly to: string
   );
 }
 
-function AuditRecord({ record, onClose }: { readonly record: Row; readonly onClose: () => void }): ReactNode {
+function AuditRecord({ record, onClose }: { readonly record: AuditRow; readonly onClose: () => void }): ReactNode {
   const facts = details.map((fact) => [fact.label, renderFact(fact, record)] as const);
-  const body = readText(record, "request_body");
+  const body = record.request_body;
   return (
     <Modal
       opened
       onClose={onClose}
       size="lg"
-      title={`${named(record, "resource_type")}: ${named(record, "action").toLowerCase()}`}
+      title={titleOf(record)}
       closeButtonProps={{ "aria-label": text.common.close }}
     >
       <Stack>

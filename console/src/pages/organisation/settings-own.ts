@@ -1,7 +1,8 @@
 // What the schemas of the settings do not say about their inputs.
 
-import { isRow, type Row, readText } from "@/lib/read.ts";
-import { allScopes, choices, guardrailSource } from "@/resources/options.ts";
+import { isRow, type Row } from "@/lib/read.ts";
+import { optionsOf } from "@/resources/define.ts";
+import { allScopes, choices } from "@/resources/options.ts";
 import type { Field } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
 import { metadataColumns, readMetadataSchema, toMetadataSchema } from "./metadata-schema.ts";
@@ -19,8 +20,10 @@ const price = { required: true, when: hasFallback } as const;
 /** Guardrails as they are chosen: the API answers with id and slug, and takes slugs. */
 const guardrails: Partial<Field> = {
   kind: "multi",
-  options: guardrailSource,
-  read: (stored) => (Array.isArray(stored) ? stored.map((one) => (isRow(one) ? readText(one, "slug") : one)) : stored),
+  options: optionsOf("/v1/admin/v2/guardrails", ({ slug, name }) => ({ value: slug, label: name }), {
+    idAs: "workspace_id",
+  }),
+  read: (stored) => (Array.isArray(stored) ? stored.map((one) => (isRow(one) ? one.slug : one)) : stored),
 };
 
 const metadata: Partial<Field> = {

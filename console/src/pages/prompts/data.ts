@@ -1,11 +1,11 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
-import { type Answer, call, get } from "@/api/client.ts";
+import { type AnswerOf, type ApiRow, ask, type CallOptions, get } from "@/api/client.ts";
 import { useWorkspaceQuery } from "@/resources/data.ts";
 
 const inWorkspace = { workspace: "required" } as const;
 
 /** A prompt with one of its versions. */
-export type PromptRecord = Answer<"/v1/prompts/{id}", "get">;
+export type PromptRecord = AnswerOf<"GET /v1/prompts/{id}">;
 
 /** A prompt with one of its versions: `latest`, `default`, a number or a label. */
 export function usePromptRecord(id: string, version: string) {
@@ -16,23 +16,25 @@ export function usePromptRecord(id: string, version: string) {
   });
 }
 
+/** Makes a prompt, and reads everything about prompts again. */
+export function usePromptCreation() {
+  const queries = useQueryClient();
+  return useMutation({
+    mutationFn: (body: object) => ask("POST /v1/prompts", { body }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["prompts"] }),
+  });
+}
+
+interface PromptChange extends Pick<CallOptions, "path" | "body"> {
+  readonly row: ApiRow;
+}
+
 /** Calls a row that changes a prompt, and reads everything about prompts again. */
 export function usePromptChange() {
   const queries = useQueryClient();
   const workspace = useWorkspaceQuery(inWorkspace);
   return useMutation({
-    async mutationFn({
-      method,
-      path,
-      body,
-    }: {
-      readonly method: string;
-      readonly path: string;
-      readonly body: unknown;
-    }) {
-      const answer = await call(method, path, { query: workspace, body });
-      await queries.invalidateQueries({ queryKey: ["prompts"] });
-      return answer;
-    },
+    mutationFn: ({ row, ...sent }: PromptChange) => ask(row, { ...sent, query: workspace }),
+    onSuccess: () => queries.invalidateQueries({ queryKey: ["prompts"] }),
   });
 }

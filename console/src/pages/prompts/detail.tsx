@@ -83,14 +83,14 @@ function Actions({ id, record, defaultVersion }: ActionsProps): ReactNode {
   const change = usePromptChange();
   const { slug } = record;
   const number = String(record.prompt_version);
-  const path = `/v1/prompts/${encodeURIComponent(id)}`;
   const isOther = defaultVersion !== "" && number !== defaultVersion;
   const makeDefault = async () => {
-    await change.mutateAsync({ method: "PUT", path: `${path}/makeDefault`, body: { version: Number(number) } });
+    const body = { version: record.prompt_version };
+    await change.mutateAsync({ row: "PUT /v1/prompts/{id}/makeDefault", path: { id }, body });
     notifications.show({ message: words.nowDefault(number) });
   };
   const remove = async () => {
-    await change.mutateAsync({ method: "DELETE", path, body: undefined });
+    await change.mutateAsync({ row: "DELETE /v1/prompts/{id}", path: { id } });
     notifications.show({ message: text.common.deleted(words.one) });
     await navigate({ to: "/prompts" });
   };

@@ -1,17 +1,17 @@
 import { Badge, Group } from "@mantine/core";
 import type { ReactNode } from "react";
 import { Value } from "@/components/value.tsx";
-import { type Row, readList, readText } from "@/lib/read.ts";
+
+type LabelList = readonly { readonly id: string; readonly name: string }[];
 
 /** Labels side by side. */
-export function Labels({ of: labels }: { readonly of: unknown }): ReactNode {
-  const shown = readList(labels);
-  if (shown.length === 0) return <Value value={undefined} />;
+export function Labels({ of: labels }: { readonly of: LabelList }): ReactNode {
+  if (labels.length === 0) return <Value value={undefined} />;
   return (
     <Group gap={4} wrap="nowrap">
-      {shown.map((label) => (
-        <Badge key={readText(label, "id")} variant="default" fw={400}>
-          {readText(label, "name")}
+      {labels.map(({ id, name }) => (
+        <Badge key={id} variant="default" fw={400}>
+          {name}
         </Badge>
       ))}
     </Group>
@@ -19,4 +19,6 @@ export function Labels({ of: labels }: { readonly of: unknown }): ReactNode {
 }
 
 /** Labels of a prompt's versions. */
-export const labelsOf = (row: Row): ReactNode => <Labels of={row.prompt_labels} />;
+export const labelsOf = ({ prompt_labels: labels }: { readonly prompt_labels: LabelList }): ReactNode => (
+  <Labels of={labels} />
+);

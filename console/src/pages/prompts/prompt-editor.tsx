@@ -6,7 +6,6 @@ import { MessageList } from "@/chat/message-list.tsx";
 import { CodeEditor } from "@/components/code-editor.tsx";
 import { Failure } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
-import { readRecord, readText } from "@/lib/read.ts";
 import { useProviders } from "@/pages/playground/choices.ts";
 import { ModelField } from "@/pages/playground/model-field.tsx";
 import { ParameterFields } from "@/pages/playground/parameter-fields.tsx";
@@ -15,7 +14,7 @@ import { useWorkspaceQuery } from "@/resources/data.ts";
 import { useCollections } from "@/resources/prompt-options.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
-import { usePromptChange } from "./data.ts";
+import { usePromptChange, usePromptCreation } from "./data.ts";
 import { type Draft, inForm, type TemplateForm, versionOf } from "./draft.ts";
 
 const words = text.prompts;
@@ -41,25 +40,31 @@ function toBody(draft: Draft, initial: Draft, isNew: boolean): Readonly<Record<s
 function useSave({ id, initial, onSaved }: PromptEditorProps) {
   const navigate = useNavigate();
   const workspace = useWorkspaceQuery({ workspace: "required" });
+  const make = usePromptCreation();
   const change = usePromptChange();
   const [error, setError] = useState<unknown>();
   const save = async (draft: Draft) => {
     setError(undefined);
     try {
       const body = toBody(draft, initial, id === undefined);
-      const path = id === undefined ? "/v1/prompts" : `/v1/prompts/${encodeURIComponent(id)}`;
-      const method = id === undefined ? "POST" : "PUT";
-      const sent = id === undefined ? { ...workspace, ...body } : body;
-      const answer = await change.mutateAsync({ method, path, body: sent });
-      notifications.show({ message: id === undefined ? text.common.created(words.one) : text.common.saved });
-      if (id !== undefined) return onSaved?.();
-      const slug = readText(answer, "slug") || readText(readRecord(answer), "slug");
+      if (id !== undefined) {
+        await change.mutateAsync({ row: "PUT /v1/prompts/{id}", path: { id }, body });
+        notifications.show({ message: text.common.saved });
+        return onSaved?.();
+      }
+      const { slug } = await make.mutateAsync({ ...workspace, ...body });
+      notifications.show({ message: text.common.created(words.one) });
       setTimeout(() => void navigate({ to: `/prompts/${encodeURIComponent(slug)}` }), 0);
     } catch (failure) {
       setError(failure);
     }
   };
-  return { save, error, busy: change.isPending, done: change.isSuccess, reset: change.reset };
+  const reset = () => {
+    make.reset();
+    change.reset();
+  };
+  const done = make.isSuccess || change.isSuccess;
+  return { save, error, busy: make.isPending || change.isPending, done, reset };
 }
 
 /** Messages with variables, the model and its parameters. */

@@ -1,3 +1,4 @@
+import { defineResource } from "@/resources/define.ts";
 import type { Option, Resource } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
 import { labelsOf } from "./labels-of.tsx";
@@ -7,7 +8,7 @@ const words = text.prompts;
 /** Saved prompts: the list follows from this, the page of one prompt is its own. */
 export function createPrompts(collections: readonly Option[]): Resource {
   const names = new Map(collections.map(({ value, label }) => [value, label]));
-  return {
+  return defineResource({
     name: "prompts",
     group: "build",
     icon: "prompts",
@@ -24,23 +25,23 @@ export function createPrompts(collections: readonly Option[]): Resource {
       paging: { page: "current_page", size: "page_size", first: 0 },
       filters: [{ name: "collection_id", label: words.collection, options: collections }],
     },
-    id: "slug",
-    title: "name",
+    id: ({ slug }) => slug,
+    title: ({ name }) => name,
     columns: [
-      { label: text.common.name, path: "name", track: "minmax(9rem, 2fr)" },
+      { label: text.common.name, of: ({ name }) => name, track: "minmax(9rem, 2fr)" },
       {
         label: words.collection,
-        path: "collection_id",
+        of: ({ collection_id }) => collection_id,
         track: "minmax(7rem, 1fr)",
         wide: true,
-        render: (row) => names.get(String(row.collection_id)) ?? "",
+        render: ({ collection_id: id }) => names.get(id) ?? "",
       },
-      { label: words.labels, path: "prompt_labels", track: "minmax(8rem, 1.5fr)", render: labelsOf },
-      { label: words.model, path: "model", kind: "code", track: "minmax(7rem, 1fr)", wide: true },
-      { label: words.version, path: "prompt_version", kind: "number", track: "5rem", wide: true },
-      { label: text.common.changed, path: "last_updated_at", kind: "ago", track: "7rem" },
+      { label: words.labels, of: ({ prompt_labels }) => prompt_labels, track: "minmax(8rem, 1.5fr)", render: labelsOf },
+      { label: words.model, of: ({ model }) => model, kind: "code", track: "minmax(7rem, 1fr)", wide: true },
+      { label: words.version, of: ({ prompt_version }) => prompt_version, kind: "number", track: "5rem", wide: true },
+      { label: text.common.changed, of: ({ last_updated_at }) => last_updated_at, kind: "ago", track: "7rem" },
     ],
     read: "/v1/prompts/{id}",
     create: { rows: ["POST /v1/prompts"], fields: [] },
-  };
+  });
 }

@@ -2,7 +2,7 @@ import { Button, Group, Menu, Stack, Table, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { get } from "@/api/client.ts";
+import { type AnswerOf, get } from "@/api/client.ts";
 import { TextDiff } from "@/components/code-editor.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
@@ -10,14 +10,16 @@ import { StatusBadge, Value } from "@/components/value.tsx";
 import { useVersionPair } from "@/components/version-pair.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatTime } from "@/lib/format.ts";
-import { type Row, readText } from "@/lib/read.ts";
 import { useVersions, useWorkspaceQuery } from "@/resources/data.ts";
 import { firstPage, useLabels } from "@/resources/prompt-options.ts";
+import type { RowIn } from "@/resources/types.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { usePromptChange } from "./data.ts";
 import { describeVersion } from "./draft.ts";
 import { Labels } from "./labels-of.tsx";
+
+type Version = RowIn<AnswerOf<"GET /v1/prompts/{id}/versions">>;
 
 const words = text.prompts;
 
@@ -52,12 +54,12 @@ export function PromptVersions({ id, defaultVersion }: VersionsProps): ReactNode
               </Table.Tr>
             </Table.Thead>
             <Table.Tbody>
-              {data.map((version) => (
+              {data.data.map((version) => (
                 <VersionRow
-                  key={readText(version, "id")}
+                  key={version.id}
                   id={id}
                   version={version}
-                  isDefault={readText(version, "prompt_version") === defaultVersion}
+                  isDefault={String(version.prompt_version) === defaultVersion}
                   change={change.mutate}
                 />
               ))}
@@ -65,14 +67,14 @@ export function PromptVersions({ id, defaultVersion }: VersionsProps): ReactNode
           </Table>
         </Table.ScrollContainer>
       </Section>
-      {data.length > 1 && <Compare id={id} versions={data} />}
+      {data.data.length > 1 && <Compare id={id} versions={data.data} />}
     </Stack>
   );
 }
 
 interface VersionRowProps {
   readonly id: string;
-  readonly version: Row;
+  readonly version: Version;
   readonly isDefault: boolean;
   readonly change: ReturnType<typeof usePromptChange>["mutate"];
 }
@@ -80,10 +82,9 @@ interface VersionRowProps {
 function VersionRow({ id, version, isDefault, change }: VersionRowProps): ReactNode {
   const { can } = useSession();
   const navigate = useNavigate();
-  const number = readText(version, "prompt_version");
-  const path = `/v1/prompts/${encodeURIComponent(id)}`;
-  const description = readText(version, "prompt_description");
-  const created = formatTime(readText(version, "created_at"));
+  const number = String(version.prompt_version);
+  const description = version.prompt_description ?? "";
+  const created = formatTime(version.created_at);
   return (
     <Table.Tr>
       <Table.Td>
@@ -115,13 +116,19 @@ function VersionRow({ id, version, isDefault, change }: VersionRowProps): ReactN
             <Button
               variant="default"
               size="compact-xs"
-              onClick={() => change({ method: "PUT", path: `${path}/makeDefault`, body: { version: Number(number) } })}
+              onClick={() =>
+                change({
+                  row: "PUT /v1/prompts/{id}/makeDefault",
+                  path: { id },
+                  body: { version: version.prompt_version },
+                })
+              }
             >
               {words.makeDefault}
             </Button>
           )}
           {can("PUT /v1/prompts/{id}/versions/{versionId}") && (
-            <LabelMenu path={`${path}/versions/${readText(version, "id")}`} number={number} change={change} />
+            <LabelMenu id={id} versionId={version.id} number={number} change={change} />
           )}
         </Group>
       </Table.Td>
@@ -130,14 +137,16 @@ function VersionRow({ id, version, isDefault, change }: VersionRowProps): ReactN
 }
 
 interface LabelMenuProps {
-  readonly path: string;
+  readonly id: string;
+  readonly versionId: string;
   readonly number: string;
   readonly change: VersionRowProps["change"];
 }
 
-function LabelMenu({ path, number, change }: LabelMenuProps): ReactNode {
+function LabelMenu({ id, versionId, number, change }: LabelMenuProps): ReactNode {
   const labels = useLabels();
-  const put = (labelId: string | null) => change({ method: "PUT", path, body: { label_id: labelId } });
+  const put = (labelId: string | null) =>
+    change({ row: "PUT /v1/prompts/{id}/versions/{versionId}", path: { id, versionId }, body: { label_id: labelId } });
   return (
     <Menu>
       <Menu.Target>
@@ -175,15 +184,15 @@ function useVersionText(id: string, versionId: string) {
   });
 }
 
-function Compare({ id, versions }: { readonly id: string; readonly versions: readonly Row[] }): ReactNode {
-  const choices = versions.map((version) => ({
-    value: readText(version, "id"),
-    label: words.versionAt(readText(version, "prompt_version"), formatTime(readText(version, "created_at"))),
+function Compare({ id, versions }: { readonly id: string; readonly versions: readonly Version[] }): ReactNode {
+  const choices = versions.map(({ id: value, prompt_version: number, created_at: created }) => ({
+    value,
+    label: words.versionAt(String(number), formatTime(created)),
   }));
   const { before, after, fields } = useVersionPair({
     choices,
-    before: readText(versions[1], "id"),
-    after: readText(versions[0], "id"),
+    before: versions[1]?.id ?? "",
+    after: versions[0]?.id ?? "",
     words,
   });
   const one = useVersionText(id, before);

@@ -1,5 +1,6 @@
 import { useQuery } from "@tanstack/react-query";
 import { type Answer, get } from "@/api/client.ts";
+import { optionsOf } from "../define.ts";
 import { type Parameter, parametersOf } from "./parameters.ts";
 import { nameOfCheck, vendorOf } from "./words.ts";
 
@@ -17,7 +18,9 @@ export interface CatalogCheck {
 /** The integration of a partner's check is one of the partner's. */
 function withIntegrations(parameters: readonly Parameter[], partner: string | null): readonly Parameter[] {
   if (partner === null) return parameters;
-  const source = { path: "/v1/integrations", value: "slug", label: "name", where: { ai_provider_id: partner } };
+  const source = optionsOf("/v1/integrations", ({ slug, name, ai_provider_id: provider }) =>
+    provider === partner ? { value: slug, label: name } : undefined,
+  );
   return parameters.map((one) => (one.name === "integration" ? { ...one, kind: "select", source } : one));
 }
 

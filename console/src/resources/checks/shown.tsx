@@ -1,16 +1,17 @@
 import type { ReactNode } from "react";
+import type { AnswerOf } from "@/api/client.ts";
 import { StatusBadge } from "@/components/value.tsx";
-import { isRow, type Row, readText } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 import classes from "./checks.module.css";
 import { describeActions, describeParameters, fullNameOf } from "./words.ts";
 
+type Guardrail = AnswerOf<"GET /v1/guardrails/{id}">;
+
 /** The checks of a guardrail in words. */
-export function showChecks({ checks }: Row): ReactNode {
-  const rows = Array.isArray(checks) ? checks.filter(isRow) : [];
+export function showChecks({ checks }: Guardrail): ReactNode {
   return (
     <ul className={classes.list}>
-      {rows.map((check, place) => (
+      {checks.map((check, place) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: two checks may be the same, and the list only shows them
         <li key={place}>
           <CheckLine check={check} />
@@ -20,15 +21,15 @@ export function showChecks({ checks }: Row): ReactNode {
   );
 }
 
-function CheckLine({ check }: { readonly check: Row }): ReactNode {
-  const name = readText(check, "name");
+function CheckLine({ check }: { readonly check: Guardrail["checks"][number] }): ReactNode {
+  const { name } = check;
   const parameters = describeParameters(check.parameters);
   return (
     <>
-      <strong>{fullNameOf(readText(check, "id"))}</strong>
+      <strong>{fullNameOf(check.id)}</strong>
       {parameters.length > 0 && <>: {parameters.join(" · ")}</>}
-      {name !== "" && <span className={classes.set}> ({name})</span>}
-      {(check.is_enabled === false || check.is_enabled === 0) && (
+      {name && <span className={classes.set}> ({name})</span>}
+      {!check.is_enabled && (
         <>
           {" "}
           <StatusBadge value="disabled" label={text.checks.disabled} />
@@ -39,7 +40,7 @@ function CheckLine({ check }: { readonly check: Row }): ReactNode {
 }
 
 /** What a guardrail does with its verdict, in words. */
-export function showActions({ actions }: Row): ReactNode {
+export function showActions({ actions }: Guardrail): ReactNode {
   return (
     <ul className={classes.list} data-plain>
       {describeActions(actions).map((sentence) => (

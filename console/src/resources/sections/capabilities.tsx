@@ -1,8 +1,10 @@
 import { Anchor, Switch } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import type { AnswerOf, ApiRow } from "@/api/client.ts";
+import type { Attribute } from "@/components/attribute.ts";
 import { RecordTable } from "@/components/record-table.tsx";
-import { type Row, readList, readText } from "@/lib/read.ts";
+import type { RowIn, SectionProps } from "@/resources/types.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { Part } from "./part.tsx";
@@ -11,43 +13,47 @@ import { usePart } from "./use-part.ts";
 const words = text.resources.mcpIntegrations;
 const fields = text.resources.fields;
 
+type McpServer = AnswerOf<"GET /v1/mcp-servers/{slug}">;
+type Capability = RowIn<AnswerOf<"GET /v1/mcp-integrations/{slug}/capabilities">>;
+
+const columns: readonly Attribute<Capability>[] = [
+  { label: fields.name, of: ({ name }) => name, kind: "code" },
+  { label: fields.type, of: ({ type }) => type, kind: "word" },
+  { label: fields.description, of: ({ description }) => description, wide: true },
+];
+
 interface CapabilitiesProps {
-  readonly path: string;
+  readonly path: "/v1/mcp-integrations/{slug}/capabilities" | "/v1/mcp-servers/{slug}/capabilities";
+  readonly slug: string;
   /** Row of the API that switches one. */
-  readonly row: string;
+  readonly row: ApiRow;
   /** What stands where nothing was read yet. */
   readonly empty: ReactNode;
 }
 
 /** Tools, prompts and resources with a switch each. */
-function Capabilities({ path, row: writing, empty }: CapabilitiesProps): ReactNode {
-  const part = usePart(path, { inWorkspace: true });
+function Capabilities({ path, slug, row: writing, empty }: CapabilitiesProps): ReactNode {
+  const part = usePart(path, { path: { slug }, inWorkspace: true });
   const { can } = useSession();
-  const columns = [
-    { label: fields.name, path: "name", kind: "code" },
-    { label: fields.type, path: "type", kind: "word" },
-    { label: fields.description, path: "description", wide: true },
-  ] as const;
-  const isOn = (row: Row) => row.enabled === true || row.enabled === 1;
   return (
     <Part part={part}>
-      {(data) => (
+      {({ data }) => (
         <RecordTable
           label={words.capabilities}
           columns={columns}
-          rows={readList(data)}
+          rows={data}
           empty={empty}
-          id={["type", "name"]}
+          idOf={({ type, name }) => `${type} ${name}`}
           actionsLabel={fields.enabled}
-          actions={(row) => (
+          actions={({ name, type, enabled }) => (
             <Switch
-              aria-label={`${fields.enabled}: ${readText(row, "type")} ${readText(row, "name")}`}
-              checked={isOn(row)}
+              aria-label={`${fields.enabled}: ${type} ${name}`}
+              checked={enabled}
               disabled={!can(writing)}
               onChange={(event) =>
                 part.write.mutate({
-                  method: "PUT",
-                  body: { capabilities: [{ name: row.name, type: row.type, enabled: event.currentTarget.checked }] },
+                  row: writing,
+                  body: { capabilities: [{ name, type, enabled: event.currentTarget.checked }] },
                 })
               }
             />
@@ -58,33 +64,33 @@ function Capabilities({ path, row: writing, empty }: CapabilitiesProps): ReactNo
   );
 }
 
-interface SectionProps {
-  readonly record: Row;
-  readonly id: string;
-}
-
 export function IntegrationCapabilities({ id }: SectionProps): ReactNode {
   const row = "PUT /v1/mcp-integrations/{slug}/capabilities";
-  const path = `/v1/mcp-integrations/${encodeURIComponent(id)}/capabilities`;
-  return <Capabilities path={path} row={row} empty={words.capabilitiesEmpty} />;
+  const path = "/v1/mcp-integrations/{slug}/capabilities";
+  return <Capabilities path={path} slug={id} row={row} empty={words.capabilitiesEmpty} />;
 }
 
-export function ServerCapabilities({ record, id }: SectionProps): ReactNode {
+export function ServerCapabilities({ record, id }: SectionProps<McpServer>): ReactNode {
   const row = "PUT /v1/mcp-servers/{slug}/capabilities";
-  const path = `/v1/mcp-servers/${encodeURIComponent(id)}/capabilities`;
-  return <Capabilities path={path} row={row} empty={<NothingRead server={record} />} />;
+  const path = "/v1/mcp-servers/{slug}/capabilities";
+  return <Capabilities path={path} slug={id} row={row} empty={<NothingRead server={record} />} />;
 }
 
 /** Leads to the integration of a server, where its capabilities are read. */
-function NothingRead({ server }: { readonly server: Row }): ReactNode {
+function NothingRead({ server }: { readonly server: McpServer }): ReactNode {
   const { can } = useSession();
-  const slug = readText(server, "mcp_integration_details.slug");
+  const integration = server.mcp_integration_details;
   return (
     <>
       {words.capabilitiesEmpty}{" "}
-      {slug !== "" && can("GET /v1/mcp-integrations/{slug}") && (
-        <Anchor component={Link} to={`/mcp-integrations/${encodeURIComponent(slug)}`} inherit underline="always">
-          {words.capabilitiesOf(readText(server, "mcp_integration_details.name") || slug)}
+      {integration !== null && can("GET /v1/mcp-integrations/{slug}") && (
+        <Anchor
+          component={Link}
+          to={`/mcp-integrations/${encodeURIComponent(integration.slug)}`}
+          inherit
+          underline="always"
+        >
+          {words.capabilitiesOf(integration.name || integration.slug)}
         </Anchor>
       )}
     </>

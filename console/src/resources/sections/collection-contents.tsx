@@ -1,8 +1,10 @@
 import { Anchor } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import type { AnswerOf } from "@/api/client.ts";
+import type { Attribute } from "@/components/attribute.ts";
 import { RecordTable } from "@/components/record-table.tsx";
-import { isRow, type Row, readList, readText } from "@/lib/read.ts";
+import type { SectionProps } from "@/resources/types.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { Part } from "./part.tsx";
@@ -10,64 +12,74 @@ import { usePart } from "./use-part.ts";
 
 const words = text.resources.collections;
 
-interface Kind {
-  readonly label: string;
-  /** Address of its records in the console. */
+/** What a collection holds: one of its collections, prompts or partials. */
+interface Held {
+  readonly kind: string;
+  /** Address in the console. */
   readonly to: string;
-  /** Member that addresses a record. */
-  readonly id: string;
+  readonly name: string;
+  readonly last_updated_at: string;
 }
 
-const kinds = {
-  collection: { label: words.one, to: "/collections", id: "id" },
-  prompt: { label: text.prompts.one, to: "/prompts", id: "slug" },
-  partial: { label: text.resources.partials.one, to: "/partials", id: "slug" },
-} as const satisfies Readonly<Record<string, Kind>>;
+interface Named {
+  readonly id: string;
+  readonly slug: string;
+  readonly name: string;
+  readonly last_updated_at: string;
+}
 
-const toRows = (kind: keyof typeof kinds, rows: readonly Row[]): readonly Row[] =>
-  rows.map((row) => ({ ...row, kind, address: readText(row, kinds[kind].id) }));
+const toCollection = ({ id, ...one }: Named): Held => ({
+  ...one,
+  kind: words.one,
+  to: `/collections/${encodeURIComponent(id)}`,
+});
+const toPrompt = ({ slug, ...one }: Named): Held => ({
+  ...one,
+  kind: text.prompts.one,
+  to: `/prompts/${encodeURIComponent(slug)}`,
+});
+const toPartial = ({ slug, ...one }: Named): Held => ({
+  ...one,
+  kind: text.resources.partials.one,
+  to: `/partials/${encodeURIComponent(slug)}`,
+});
 
-const columns = [
+const columns: readonly Attribute<Held>[] = [
   {
     label: text.common.name,
-    path: "name",
-    render: (row: Row) => {
-      const { to } = kindOf(row);
-      return (
-        <Anchor component={Link} to={`${to}/${encodeURIComponent(readText(row, "address"))}`} inherit>
-          {readText(row, "name")}
-        </Anchor>
-      );
-    },
+    of: ({ name }) => name,
+    render: ({ to, name }) => (
+      <Anchor component={Link} to={to} inherit>
+        {name}
+      </Anchor>
+    ),
   },
-  { label: text.resources.fields.type, path: "kind", render: (row: Row) => kindOf(row).label },
-  { label: text.common.changed, path: "last_updated_at", kind: "ago", wide: true },
-] as const;
-
-function kindOf({ kind }: Row): Kind {
-  return kind === "collection" || kind === "partial" ? kinds[kind] : kinds.prompt;
-}
+  { label: text.resources.fields.type, of: ({ kind }) => kind },
+  { label: text.common.changed, of: ({ last_updated_at: changed }) => changed, kind: "ago", wide: true },
+];
 
 /** Collections, prompts and partials in a collection. */
-export default function CollectionContents({ record, id }: { readonly record: Row; readonly id: string }): ReactNode {
+export default function CollectionContents({
+  record,
+  id,
+}: SectionProps<AnswerOf<"GET /v1/collections/{id}">>): ReactNode {
   const { can } = useSession();
   const query = { collection_id: id, page_size: 100 };
   const prompts = usePart("/v1/prompts", { inWorkspace: true, query });
   const partials = usePart("/v1/prompts/partials", { inWorkspace: true, query });
-  const own = Array.isArray(record.child_collections) ? record.child_collections.filter(isRow) : [];
   return (
     <Part part={prompts}>
-      {(data) => (
+      {({ data }) => (
         <RecordTable
           label={words.contents}
           columns={columns}
           rows={[
-            ...toRows("collection", own),
-            ...toRows("prompt", readList(data)),
-            ...(can("GET /v1/prompts/partials") ? toRows("partial", readList(partials.data)) : []),
+            ...record.child_collections.map(toCollection),
+            ...data.map(toPrompt),
+            ...(can("GET /v1/prompts/partials") ? (partials.data?.data ?? []).map(toPartial) : []),
           ]}
           empty={words.contentsEmpty}
-          id={["kind", "id"]}
+          idOf={({ to }) => to}
         />
       )}
     </Part>

@@ -1,11 +1,11 @@
 import { Button, Modal } from "@mantine/core";
 import { type ReactNode, useState } from "react";
-import { call, send } from "@/api/client.ts";
+import { type AnswerOf, get, send } from "@/api/client.ts";
 import { Icon } from "@/components/icons.tsx";
 import { Failure } from "@/components/states.tsx";
-import { type Row, readText } from "@/lib/read.ts";
 import { saveAs } from "@/lib/save.ts";
 import { useWorkspaceQuery } from "@/resources/data.ts";
+import type { SectionProps } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
 
 interface DownloadProps {
@@ -55,35 +55,23 @@ function Download({ read, file, disabled = false }: DownloadProps): ReactNode {
   );
 }
 
-interface SectionProps {
-  readonly record: Row;
-  readonly id: string;
-}
-
-export function ExportDownload({ record, id }: SectionProps): ReactNode {
+export function ExportDownload({ record, id }: SectionProps<AnswerOf<"GET /v1/logs/exports/{id}">>): ReactNode {
   const workspace = useWorkspaceQuery({ workspace: "required" });
   const read = async () => {
-    const path = `/v1/logs/exports/${encodeURIComponent(id)}`;
-    const answer = await call("GET", `${path}/download`, { query: workspace });
+    const answer = await get("/v1/logs/exports/{id}/download", { path: { id }, query: workspace });
     // the link names the public address of the gateway; the page reads from where it is
-    const { search } = new URL(readText(answer, "signed_url"));
-    return send("GET", `${path}/content${search}`);
+    const { search } = new URL(answer.signed_url);
+    return send("GET", `/v1/logs/exports/${encodeURIComponent(id)}/content${search}`);
   };
-  return (
-    <Download
-      read={read}
-      file={`export-${id}.jsonl`}
-      disabled={record.status !== "success" && record.status !== "completed"}
-    />
-  );
+  return <Download read={read} file={`export-${id}.jsonl`} disabled={record.status !== "success"} />;
 }
 
-export function FileDownload({ record, id }: SectionProps): ReactNode {
+export function FileDownload({ record, id }: SectionProps<AnswerOf<"GET /v1/files/{id}">>): ReactNode {
   const read = () => send("GET", `/v1/files/${encodeURIComponent(id)}/content`);
-  return <Download read={read} file={String(record.filename ?? id)} />;
+  return <Download read={read} file={record.filename} />;
 }
 
-export function BatchDownload({ record, id }: SectionProps): ReactNode {
+export function BatchDownload({ record, id }: SectionProps<AnswerOf<"GET /v1/batches/{id}">>): ReactNode {
   const read = () => send("GET", `/v1/batches/${encodeURIComponent(id)}/output`);
   return <Download read={read} file={`${id}-output.jsonl`} disabled={record.status !== "completed"} />;
 }

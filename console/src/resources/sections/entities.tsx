@@ -1,10 +1,12 @@
 import { Button, Progress } from "@mantine/core";
 import type { ReactNode } from "react";
+import type { AnswerOf } from "@/api/client.ts";
+import type { Attribute } from "@/components/attribute.ts";
 import { RecordTable } from "@/components/record-table.tsx";
 import { formatDollars, formatNumber, formatShare } from "@/lib/format.ts";
-import { type Row, readList, readText } from "@/lib/read.ts";
 import { nameOf } from "@/lib/words.ts";
 import { WithNames } from "@/resources/names.tsx";
+import type { RowIn, SectionProps } from "@/resources/types.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { Part } from "./part.tsx";
@@ -16,16 +18,23 @@ const fields = text.resources.fields;
 /** `api_key:ID` with the name of the key in words. */
 const groupOf = (value: string): string => value.replaceAll(/(\w+):(?=\S)/g, (_, name: string) => `${nameOf(name)}: `);
 
+type Entity = RowIn<AnswerOf<"GET /v1/policies/usage-limits/{id}/entities">>;
+
 /** What each counter of a usage limit holds now, drawn against the limit. */
-export default function Entities({ record, id }: { readonly record: Row; readonly id: string }): ReactNode {
-  const path = `/v1/policies/usage-limits/${encodeURIComponent(id)}/entities`;
-  const part = usePart(path, { inWorkspace: true, query: { page_size: 100 } });
+export default function Entities({
+  record,
+  id,
+}: SectionProps<AnswerOf<"GET /v1/policies/usage-limits/{id}">>): ReactNode {
+  const part = usePart("/v1/policies/usage-limits/{id}/entities", {
+    path: { id },
+    inWorkspace: true,
+    query: { page_size: 100 },
+  });
   const { can } = useSession();
-  const limit = Number(record.credit_limit);
-  const inUnits = (value: unknown) =>
-    record.type === "cost" ? formatDollars(Number(value)) : formatNumber(Number(value));
-  const used = (row: Row) => {
-    const share = limit > 0 ? Number(row.current_usage) / limit : 0;
+  const limit = record.credit_limit;
+  const inUnits = record.type === "cost" ? formatDollars : formatNumber;
+  const used = ({ current_usage: usage }: Entity) => {
+    const share = limit > 0 ? usage / limit : 0;
     const colour = share >= 1 ? "red" : share >= 0.8 ? "orange" : "accent";
     return (
       <Progress
@@ -36,37 +45,38 @@ export default function Entities({ record, id }: { readonly record: Row; readonl
       />
     );
   };
-  const columns = [
+  const columns: readonly Attribute<Entity>[] = [
     {
       label: words.countedFor,
-      path: "value_key",
-      render: (row: Row) => <WithNames value={groupOf(readText(row, "value_key"))} />,
+      of: ({ value_key }) => value_key,
+      render: ({ value_key: key }) => <WithNames value={groupOf(key)} />,
     },
     {
       label: fields.used,
-      path: "current_usage",
-      render: (row: Row) => words.usedOf(inUnits(row.current_usage), inUnits(limit)),
+      of: ({ current_usage }) => current_usage,
+      render: ({ current_usage: usage }) => words.usedOf(inUnits(usage), inUnits(limit)),
     },
-    { label: "", path: "share", wide: true, render: used },
-    { label: text.common.status, path: "status", kind: "status" },
-  ] as const;
+    { label: "", of: ({ current_usage }) => current_usage, wide: true, render: used },
+    { label: text.common.status, of: ({ status }) => status, kind: "status" },
+  ];
   return (
     <Part part={part}>
-      {(data) => (
+      {({ data }) => (
         <RecordTable
           label={words.entities}
           columns={columns}
-          rows={readList(data)}
+          rows={data}
+          idOf={({ id: entity }) => entity}
           empty={words.entitiesEmpty}
           isStacked
-          actions={(row) =>
+          actions={({ id: entityId }) =>
             can("PUT /v1/policies/usage-limits/{id}/entities/{entityId}/reset") && (
               <Button
                 variant="default"
                 onClick={() =>
                   part.write.mutate({
-                    method: "PUT",
-                    at: `${path}/${encodeURIComponent(readText(row, "id"))}/reset`,
+                    row: "PUT /v1/policies/usage-limits/{id}/entities/{entityId}/reset",
+                    path: { id, entityId },
                     body: {},
                   })
                 }

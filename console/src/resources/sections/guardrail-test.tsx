@@ -2,21 +2,31 @@ import { Button, Group, Stack, Textarea } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import type { FormEvent, ReactNode } from "react";
 import { useState } from "react";
-import { post } from "@/api/client.ts";
+import { type AnswerOf, post } from "@/api/client.ts";
+import type { Attribute } from "@/components/attribute.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
 import { Members } from "@/components/members.tsx";
 import { RecordTable } from "@/components/record-table.tsx";
 import { Failure } from "@/components/states.tsx";
 import { StatusBadge } from "@/components/value.tsx";
-import { type Row, readText } from "@/lib/read.ts";
 import { fullNameOf } from "@/resources/checks/words.ts";
 import { useWorkspaceQuery } from "@/resources/data.ts";
+import type { SectionProps } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
 
 const words = text.resources.guardrails;
 
+type Checked = NonNullable<AnswerOf<"POST /v1/guardrails/{id}/test">["result"]>["checks"][number];
+
+const columns: readonly Attribute<Checked>[] = [
+  { label: words.check, of: ({ id }) => fullNameOf(id) },
+  { label: text.common.status, of: ({ verdict }) => verdict, render: ({ verdict }) => <Verdict passed={verdict} /> },
+  { label: text.common.details, of: ({ data }) => data?.explanation },
+  { label: text.resources.fields.error, of: ({ error }) => error, render: ({ error }) => <Members value={error} /> },
+];
+
 /** Runs a guardrail on a text and shows what each check says. */
-export default function GuardrailTest({ id }: { readonly record: Row; readonly id: string }): ReactNode {
+export default function GuardrailTest({ id }: SectionProps): ReactNode {
   const [input, setInput] = useState("");
   const workspace = useWorkspaceQuery({ workspace: "optional" });
   const { mutate, data, error, isPending } = useMutation({
@@ -26,12 +36,6 @@ export default function GuardrailTest({ id }: { readonly record: Row; readonly i
     event.preventDefault();
     mutate();
   };
-  const columns = [
-    { label: words.check, path: "id", render: (row: Row) => fullNameOf(readText(row, "id")) },
-    { label: text.common.status, path: "verdict", render: (row: Row) => <Verdict passed={row.verdict === true} /> },
-    { label: text.common.details, path: "data.explanation" },
-    { label: text.resources.fields.error, path: "error", render: (row: Row) => <Members value={row.error} /> },
-  ] as const;
   return (
     <form onSubmit={submit}>
       <Stack gap="sm">
@@ -52,7 +56,13 @@ export default function GuardrailTest({ id }: { readonly record: Row; readonly i
         </Group>
         {error !== null && <Failure error={error} />}
         {data?.result && (
-          <RecordTable label={words.checks} columns={columns} rows={data.result.checks} empty={text.common.none} />
+          <RecordTable
+            label={words.checks}
+            columns={columns}
+            rows={data.result.checks}
+            idOf={({ id: check, created_at: at }) => `${check} ${at}`}
+            empty={text.common.none}
+          />
         )}
         {data?.transformed && (
           <CodeEditor

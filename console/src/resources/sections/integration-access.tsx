@@ -1,9 +1,11 @@
 import { Button, Group, Select, Switch } from "@mantine/core";
 import { type ReactNode, useState } from "react";
+import type { AnswerOf } from "@/api/client.ts";
+import type { Attribute } from "@/components/attribute.ts";
 import { Members } from "@/components/members.tsx";
 import { RecordTable } from "@/components/record-table.tsx";
 import { isEmpty, Value } from "@/components/value.tsx";
-import { type Row, readList, readPath, readText } from "@/lib/read.ts";
+import type { SectionProps } from "@/resources/types.ts";
 import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
@@ -13,43 +15,54 @@ import { usePart } from "./use-part.ts";
 const words = text.resources.integrations;
 const fields = text.resources.fields;
 
+type Access = AnswerOf<"GET /v1/integrations/{slug}/workspaces">["workspaces"][number];
+
 /** Limits in words. */
-const limitsAt =
-  (path: string) =>
-  (row: Row): ReactNode => {
-    const value = readPath(row, path);
-    return isEmpty(value) ? <Value value={undefined} empty={fields.noLimit} /> : <Members value={value} isWorded />;
-  };
+const showLimits = (limits: Access["usage_limits"] | Access["rate_limits"]): ReactNode =>
+  isEmpty(limits) ? <Value value={undefined} empty={fields.noLimit} /> : <Members value={limits} isWorded />;
 
 /** Which workspaces may use an integration. */
-export default function IntegrationAccess({ record, id }: { readonly record: Row; readonly id: string }): ReactNode {
-  const part = usePart(`/v1/integrations/${encodeURIComponent(id)}/workspaces`);
+export default function IntegrationAccess({
+  record,
+  id,
+}: SectionProps<AnswerOf<"GET /v1/integrations/{slug}">>): ReactNode {
+  const part = usePart("/v1/integrations/{slug}/workspaces", { path: { slug: id } });
   const { can } = useSession();
   const { all } = useWorkspace();
-  const [chosen, setChosen] = useState<string | null>(null);
-  const editable = can("PUT /v1/integrations/{slug}/workspaces");
+  const row = "PUT /v1/integrations/{slug}/workspaces";
+  const editable = can(row);
   const allow = (workspace: string, enabled: boolean) =>
     part.write.mutate({
-      method: "PUT",
+      row,
       body: { workspaces: [{ id: workspace, enabled, create_default_provider: enabled }] },
     });
-  const name = (row: Row) => all.find(({ id }) => id === row.id)?.name ?? readText(row, "id");
-  const columns = [
-    { label: fields.workspace, path: "id", render: name },
-    { label: fields.usageLimits, path: "usage_limits", wide: true, render: limitsAt("usage_limits") },
-    { label: fields.rateLimits, path: "rate_limits", wide: true, render: limitsAt("rate_limits") },
-  ] as const;
+  const nameOf = ({ id: workspace, name }: Access) => all.find((one) => one.id === workspace)?.name ?? name;
+  const columns: readonly Attribute<Access>[] = [
+    { label: fields.workspace, of: nameOf },
+    {
+      label: fields.usageLimits,
+      of: ({ usage_limits }) => usage_limits,
+      wide: true,
+      render: ({ usage_limits: limits }) => showLimits(limits),
+    },
+    {
+      label: fields.rateLimits,
+      of: ({ rate_limits }) => rate_limits,
+      wide: true,
+      render: ({ rate_limits: limits }) => showLimits(limits),
+    },
+  ];
   return (
     <Part part={part}>
-      {(data) => (
+      {({ workspaces }) => (
         <>
           <Switch
             label={words.global}
             disabled={!editable}
-            defaultChecked={readPath(record, "global_workspace_access_settings.enabled") === true}
+            defaultChecked={record.global_workspace_access_settings.enabled}
             onChange={(event) =>
               part.write.mutate({
-                method: "PUT",
+                row,
                 body: {
                   global_workspace_access: { enabled: event.currentTarget.checked },
                   create_default_provider: true,
@@ -60,45 +73,59 @@ export default function IntegrationAccess({ record, id }: { readonly record: Row
           <RecordTable
             label={words.access}
             columns={columns}
-            rows={readList(data)}
+            rows={workspaces}
+            idOf={({ id: workspace }) => workspace}
             empty={words.accessEmpty}
             actionsLabel={fields.enabled}
-            actions={(row) =>
+            actions={(access) =>
               editable && (
                 <Switch
-                  aria-label={`${fields.enabled}: ${name(row)}`}
-                  checked={row.enabled === true || row.enabled === 1}
-                  onChange={(event) => allow(readText(row, "id"), event.currentTarget.checked)}
+                  aria-label={`${fields.enabled}: ${nameOf(access)}`}
+                  checked={access.enabled}
+                  onChange={(event) => allow(access.id, event.currentTarget.checked)}
                 />
               )
             }
           />
-          {editable && (
-            <Group align="end" gap="xs">
-              <Select
-                label={fields.workspace}
-                placeholder={text.common.chooseWorkspace}
-                data={all
-                  .filter(({ id: value }) => readList(data).every((row) => row.id !== value))
-                  .map(({ id: value, name: label }) => ({ value, label }))}
-                value={chosen}
-                onChange={setChosen}
-                searchable
-              />
-              <Button
-                variant="default"
-                disabled={chosen === null}
-                onClick={() => {
-                  if (chosen !== null) allow(chosen, true);
-                  setChosen(null);
-                }}
-              >
-                {words.allow}
-              </Button>
-            </Group>
-          )}
+          {editable && <AllowOther workspaces={workspaces} onAllow={(workspace) => allow(workspace, true)} />}
         </>
       )}
     </Part>
+  );
+}
+
+interface AllowOtherProps {
+  /** Those that are listed already. */
+  readonly workspaces: readonly Access[];
+  readonly onAllow: (workspace: string) => void;
+}
+
+/** Chooses a further workspace. */
+function AllowOther({ workspaces, onAllow }: AllowOtherProps): ReactNode {
+  const { all } = useWorkspace();
+  const [chosen, setChosen] = useState<string | null>(null);
+  return (
+    <Group align="end" gap="xs">
+      <Select
+        label={fields.workspace}
+        placeholder={text.common.chooseWorkspace}
+        data={all
+          .filter(({ id }) => workspaces.every((one) => one.id !== id))
+          .map(({ id: value, name: label }) => ({ value, label }))}
+        value={chosen}
+        onChange={setChosen}
+        searchable
+      />
+      <Button
+        variant="default"
+        disabled={chosen === null}
+        onClick={() => {
+          if (chosen !== null) onAllow(chosen);
+          setChosen(null);
+        }}
+      >
+        {words.allow}
+      </Button>
+    </Group>
   );
 }

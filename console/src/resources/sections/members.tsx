@@ -1,11 +1,12 @@
 import { Button, Group, Select, TextInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { type FormEvent, type ReactNode, useState } from "react";
-import { get } from "@/api/client.ts";
+import { type AnswerOf, get } from "@/api/client.ts";
+import type { Attribute } from "@/components/attribute.ts";
 import { RecordTable } from "@/components/record-table.tsx";
 import { DeleteButton } from "@/layout/delete-button.tsx";
-import { type Row, readList, readText } from "@/lib/read.ts";
 import { workspaceRoles } from "@/resources/options.ts";
+import type { RowIn, SectionProps } from "@/resources/types.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { Part } from "./part.tsx";
@@ -14,57 +15,74 @@ import { usePart } from "./use-part.ts";
 const words = text.resources.workspaces;
 const fields = text.resources.fields;
 
+type Member = RowIn<AnswerOf<"GET /v1/admin/workspaces/{id}/users">>;
+
 /** The people of a workspace and their role there. */
-export default function Members({ id }: { readonly record: Row; readonly id: string }): ReactNode {
-  const path = `/v1/admin/workspaces/${encodeURIComponent(id)}/users`;
-  const part = usePart(path);
+export default function Members({ id }: SectionProps): ReactNode {
+  const part = usePart("/v1/admin/workspaces/{id}/users", { path: { id } });
   const { can } = useSession();
-  const at = (row: Row) => `${path}/${encodeURIComponent(readText(row, "id"))}`;
-  const columns = [
+  const columns: readonly Attribute<Member>[] = [
     {
       label: fields.email,
-      path: "email",
+      of: ({ email }) => email,
       // a long address must leave room for the role and its button
-      render: (row: Row) => <span style={{ overflowWrap: "anywhere" }}>{readText(row, "email")}</span>,
+      render: ({ email }) => <span style={{ overflowWrap: "anywhere" }}>{email}</span>,
     },
     {
       label: fields.role,
-      path: "role",
-      render: (row: Row) => (
+      of: ({ role }) => role,
+      render: ({ id: userId, email, role: current }) => (
         <Select
-          aria-label={`${fields.role}: ${readText(row, "email")}`}
+          aria-label={`${fields.role}: ${email}`}
           data={[...workspaceRoles]}
-          value={readText(row, "role")}
+          value={current}
           allowDeselect={false}
           disabled={!can("PUT /v1/admin/workspaces/{id}/users/{userId}")}
-          onChange={(role) => part.write.mutate({ method: "PUT", at: at(row), body: { role } })}
+          onChange={(role) =>
+            part.write.mutate({
+              row: "PUT /v1/admin/workspaces/{id}/users/{userId}",
+              path: { id, userId },
+              body: { role },
+            })
+          }
           w={{ base: "6.5rem", sm: "8rem" }}
         />
       ),
     },
-  ] as const;
+  ];
   return (
     <Part part={part}>
-      {(data) => (
+      {({ data }) => (
         <>
           <RecordTable
             label={words.members}
             columns={columns}
-            rows={readList(data)}
+            rows={data}
+            idOf={({ id: user }) => user}
             empty={words.membersEmpty}
-            actions={(row) => (
+            actions={({ id: userId, email }) => (
               <DeleteButton
                 row="DELETE /v1/admin/workspaces/{id}/users/{userId}"
                 what={words.member}
-                name={readText(row, "email")}
+                name={email}
                 verb={words.remove}
-                onConfirm={async () => void (await part.write.mutateAsync({ method: "DELETE", at: at(row) }))}
+                onConfirm={async () =>
+                  void (await part.write.mutateAsync({
+                    row: "DELETE /v1/admin/workspaces/{id}/users/{userId}",
+                    path: { id, userId },
+                  }))
+                }
               />
             )}
           />
           {can("POST /v1/admin/workspaces/{id}/users") && (
             <AddMember
-              onAdd={(user, onSuccess) => part.write.mutate({ method: "POST", body: { users: [user] } }, { onSuccess })}
+              onAdd={(user, onSuccess) =>
+                part.write.mutate(
+                  { row: "POST /v1/admin/workspaces/{id}/users", body: { users: [user] } },
+                  { onSuccess },
+                )
+              }
             />
           )}
         </>

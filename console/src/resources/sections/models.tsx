@@ -1,11 +1,13 @@
 import { Button, Group, NumberInput, SimpleGrid, Stack, Switch, TextInput } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
 import { type FormEvent, type ReactNode, useState } from "react";
+import type { AnswerOf } from "@/api/client.ts";
+import type { Attribute } from "@/components/attribute.ts";
 import { Icon } from "@/components/icons.tsx";
 import { RecordTable } from "@/components/record-table.tsx";
 import { DeleteButton } from "@/layout/delete-button.tsx";
 import { formatDollars } from "@/lib/format.ts";
-import { type Row, readList, readPath, readText } from "@/lib/read.ts";
+import type { SectionProps } from "@/resources/types.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { Part } from "./part.tsx";
@@ -14,49 +16,57 @@ import { usePart } from "./use-part.ts";
 const words = text.resources.integrations;
 const fields = text.resources.fields;
 
-const isOn = (value: unknown): boolean => value === true || value === 1;
+type Model = AnswerOf<"GET /v1/integrations/{slug}/models">["models"][number];
+type Price = NonNullable<Model["pricing_config"]>["pay_as_you_go"][string];
 
 /** The API's prices are cents per token, those of the page dollars per million tokens. */
 const centsPerToken = 1e-4;
 
-function showPrice(row: Row): ReactNode {
-  const prices = readPath(row, "pricing_config.pay_as_you_go");
-  if (prices === undefined) return words.listed;
-  const [input, output] = ["request_token", "response_token"].map((kind) => {
-    const cents = readPath(prices, `${kind}.price`);
-    return cents === undefined ? "—" : formatDollars(Number((Number(cents) / centsPerToken).toPrecision(12)));
-  });
-  return words.priceIs(input ?? "", output ?? "");
+/** Dollars for a million tokens; a dash without a price, or with one for each place or size. */
+const dollarsOf = (price: Price | undefined): string =>
+  typeof price?.price === "number" ? formatDollars(Number((price.price / centsPerToken).toPrecision(12))) : "—";
+
+function showPrice({ pricing_config: config }: Model): ReactNode {
+  if (config === null) return words.listed;
+  const { request_token: input, response_token: output } = config.pay_as_you_go;
+  return words.priceIs(dollarsOf(input), dollarsOf(output));
 }
 
-const columns = [
-  { label: fields.model, path: "slug", kind: "code" },
-  { label: words.price, path: "pricing_config", render: showPrice },
-] as const;
+const columns: readonly Attribute<Model>[] = [
+  { label: fields.model, of: ({ slug }) => slug, kind: "id" },
+  { label: words.price, of: ({ pricing_config }) => pricing_config, render: showPrice },
+];
+
+/** A model as the API takes it. */
+interface NewModel {
+  readonly slug: string;
+  readonly enabled: boolean;
+  readonly is_custom?: boolean;
+  readonly pricing_config?: object;
+}
 
 /** The models of an integration: all of the provider's, or a list with switches and prices. */
-export default function Models({ id }: { readonly record: Row; readonly id: string }): ReactNode {
-  const path = `/v1/integrations/${encodeURIComponent(id)}/models`;
-  const part = usePart(path);
+export default function Models({ id }: SectionProps): ReactNode {
+  const part = usePart("/v1/integrations/{slug}/models", { path: { slug: id } });
   const { can } = useSession();
   const editable = can("PUT /v1/integrations/{slug}/models");
-  const put = (models: readonly Row[], allowAll?: boolean) =>
+  const put = (models: readonly NewModel[], allowAll?: boolean) =>
     part.write.mutate({
-      method: "PUT",
+      row: "PUT /v1/integrations/{slug}/models",
       body: { models, ...(allowAll !== undefined && { allow_all_models: allowAll }) },
     });
-  const remove = (slug: string) => part.write.mutateAsync({ method: "DELETE", at: path, body: { models: [slug] } });
-  const buttons = (row: Row) => {
-    const slug = readText(row, "slug");
+  const remove = (slug: string) =>
+    part.write.mutateAsync({ row: "DELETE /v1/integrations/{slug}/models", body: { models: [slug] } });
+  const buttons = ({ slug, enabled, is_custom: isCustom }: Model) => {
     return (
       <Group gap="xs" justify="end" wrap="nowrap">
         <Switch
           aria-label={`${fields.enabled}: ${slug}`}
-          checked={isOn(row.enabled)}
+          checked={enabled}
           disabled={!editable}
           onChange={(event) => put([{ slug, enabled: event.currentTarget.checked }])}
         />
-        {isOn(row.is_custom) && (
+        {isCustom && (
           <DeleteButton
             row="DELETE /v1/integrations/{slug}/models"
             what={fields.model}
@@ -69,20 +79,20 @@ export default function Models({ id }: { readonly record: Row; readonly id: stri
   };
   return (
     <Part part={part}>
-      {(data) => (
+      {({ models, allow_all_models: allowsAll }) => (
         <>
           <Switch
             label={words.allowAll}
             disabled={!editable}
-            checked={readPath(data, "allow_all_models") === true}
+            checked={allowsAll}
             onChange={(event) => put([], event.currentTarget.checked)}
           />
           <RecordTable
             label={words.models}
             columns={columns}
-            rows={readList(data)}
+            rows={models}
             empty={words.modelsEmpty}
-            id={["slug"]}
+            idOf={({ slug }) => slug}
             actions={buttons}
           />
           {editable && <AddModel onAdd={(model) => put([model])} />}
@@ -93,7 +103,7 @@ export default function Models({ id }: { readonly record: Row; readonly id: stri
 }
 
 /** A button that opens the inputs for a model of one's own and what its tokens cost. */
-function AddModel({ onAdd }: { readonly onAdd: (model: Row) => void }): ReactNode {
+function AddModel({ onAdd }: { readonly onAdd: (model: NewModel) => void }): ReactNode {
   const [open, { open: show, close }] = useDisclosure(false);
   if (!open) {
     return (
@@ -104,7 +114,7 @@ function AddModel({ onAdd }: { readonly onAdd: (model: Row) => void }): ReactNod
       </Group>
     );
   }
-  const add = (model: Row) => {
+  const add = (model: NewModel) => {
     onAdd(model);
     close();
   };
@@ -115,7 +125,7 @@ function AddModel({ onAdd }: { readonly onAdd: (model: Row) => void }): ReactNod
 const focus = (element: HTMLInputElement | null) => element?.focus();
 
 interface ModelFormProps {
-  readonly onAdd: (model: Row) => void;
+  readonly onAdd: (model: NewModel) => void;
   readonly onCancel: () => void;
 }
 

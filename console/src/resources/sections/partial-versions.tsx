@@ -1,34 +1,34 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { useMutation, useQueryClient } from "@tanstack/react-query";
 import type { ReactNode } from "react";
-import { call } from "@/api/client.ts";
+import { type AnswerOf, ask } from "@/api/client.ts";
 import { CodeEditor, TextDiff } from "@/components/code-editor.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
 import { useVersionPair } from "@/components/version-pair.tsx";
 import { formatTime } from "@/lib/format.ts";
-import { type Row, readText } from "@/lib/read.ts";
 import { useVersions, useWorkspaceQuery } from "@/resources/data.ts";
+import type { RowIn, SectionProps } from "@/resources/types.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 
 const words = text.prompts;
 
-interface PartialVersionsProps {
-  readonly record: Row;
-  readonly id: string;
-}
+type Version = RowIn<AnswerOf<"GET /v1/prompts/partials/{id}/versions">>;
 
 /** Versions of a partial: which one is the default, and what differs between two. */
-export default function PartialVersions({ record, id }: PartialVersionsProps): ReactNode {
+export default function PartialVersions({
+  record,
+  id,
+}: SectionProps<AnswerOf<"GET /v1/prompts/partials/{id}">>): ReactNode {
   const { data, error, refetch } = useVersions("partials", "/v1/prompts/partials/{id}/versions", { path: { id } });
   if (error !== null) return <Failure error={error} onRetry={() => void refetch()} />;
   if (data === undefined) return <Waiting />;
-  return <Versions id={id} versions={data} current={readText(record, "version")} />;
+  return <Versions id={id} versions={data.data} current={String(record.version)} />;
 }
 
 interface VersionsProps {
   readonly id: string;
-  readonly versions: readonly Row[];
+  readonly versions: readonly Version[];
   readonly current: string;
 }
 
@@ -38,28 +38,24 @@ function Versions({ id, versions, current }: VersionsProps): ReactNode {
   const workspace = useWorkspaceQuery({ workspace: "required" });
   const makeDefault = useMutation({
     async mutationFn(version: string) {
-      const row = "/v1/prompts/partials/{id}/makeDefault";
-      await call("PUT", row, { path: { id }, query: workspace, body: { version: Number(version) } });
+      const row = "PUT /v1/prompts/partials/{id}/makeDefault";
+      await ask(row, { path: { id }, query: workspace, body: { version: Number(version) } });
       await queries.invalidateQueries({ queryKey: ["partials"] });
     },
   });
-  const choices = versions.map((version) => {
-    const value = readText(version, "version");
-    const when = formatTime(readText(version, "created_at"));
+  const choices = versions.map(({ version, created_at: created }) => {
+    const value = String(version);
+    const when = formatTime(created);
     const label = words.versionAt(value, value === current ? `${words.isDefault} · ${when}` : when);
     return { value, label };
   });
   const { before, after, fields } = useVersionPair({
     choices,
     before: current,
-    after: readText(versions[0], "version"),
+    after: String(versions[0]?.version ?? ""),
     words,
   });
-  const textOf = (number: string) =>
-    readText(
-      versions.find((one) => readText(one, "version") === number),
-      "string",
-    );
+  const textOf = (number: string) => versions.find(({ version }) => String(version) === number)?.string ?? "";
   const [only] = choices;
   if (choices.length === 1 && only !== undefined) {
     return (

@@ -1,5 +1,4 @@
 import { createElement, type ReactNode } from "react";
-import { isRow, type Row } from "@/lib/read.ts";
 import { nameOf } from "@/lib/words.ts";
 import { labelOfSetting } from "@/resources/setting-label.ts";
 import { text } from "@/text/text.ts";
@@ -10,7 +9,7 @@ import { SettingsDraft } from "./settings-draft.ts";
 const words = text.resources.settings;
 
 /** The settings of an integration as one field, for each provider the inputs that it has. */
-export function settingsFieldOf(provider: string, when?: Field["when"]): Field {
+export function settingsFieldOf(provider: string, when?: Field["when"]): Field<"configurations"> {
   return {
     name: "configurations",
     label: words.title,
@@ -22,15 +21,12 @@ export function settingsFieldOf(provider: string, when?: Field["when"]): Field {
 }
 
 /** Factors of the list prices in words. */
-export function showFactors({ pricing_adjustments: adjustments }: Row): ReactNode {
+export function showFactors(multiplier: object): ReactNode {
   const { factors } = text.resources.integrations;
-  const multiplier = isRow(adjustments) ? adjustments.multiplier : undefined;
-  if (!isRow(multiplier)) return null;
   return createElement(Labelled, { value: multiplier, labelOf: (name) => factors[name] ?? nameOf(name) });
 }
 
 /** The settings of an integration with their names, secrets as masks. */
-export function showSettings({ configurations }: Row): ReactNode {
-  if (!isRow(configurations)) return null;
+export function showSettings(configurations: object): ReactNode {
   return createElement(Labelled, { value: configurations, labelOf: labelOfSetting });
 }
