@@ -351,7 +351,7 @@ export const noMetadata: Metadata = {};
 export function withCaller(
   context: RequestContext,
   principal: Principal,
-  credentials: Pick<CallerContext, "gatewayKey" | "providerCredential" | "providerAuthorization">,
+  credentials: Pick<CallerContext, "gatewayKey" | "providerCredential" | "providerAuthorization" | "authenticateAgain">,
 ): CallerContext {
   // only this function writes these fields, and nothing reads them before
   const caller = context as { -readonly [Name in keyof CallerContext]: CallerContext[Name] };
@@ -359,6 +359,7 @@ export function withCaller(
   caller.gatewayKey = credentials.gatewayKey;
   caller.providerCredential = credentials.providerCredential;
   caller.providerAuthorization = credentials.providerAuthorization;
+  if (credentials.authenticateAgain) caller.authenticateAgain = credentials.authenticateAgain;
   caller.metadata = noMetadata;
   return caller;
 }

@@ -130,6 +130,33 @@ for (const [path, text, wanted] of [
   });
 }
 
+for (const [text, wanted] of [
+  ["observer.observe = (block) => note(observe(block));", "observe"],
+  ["x.y.map = async (event: Event): Promise<void> => {};", "map"],
+  ["x.end = function () {};", "end"],
+  ["x.end ??= async () => {};", "end"],
+  ["x.read = read => read;", "read"],
+  ["x.read = reader.read.bind(reader);", "read"],
+  ["list[0].read = () => 1;", "read"],
+] as const) {
+  test(`replacedMethods finds: ${text}`, () => {
+    assert.deepEqual(breaches(rules.replacedMethods, { "src/lib/a.ts": text }), [
+      `src/lib/a.ts:1: assigns a function to ${wanted}`,
+    ]);
+  });
+}
+
+for (const text of [
+  "this.#wake = () => {};",
+  "x.count = (a + b) * 2; x.end = done(); x.last = found ? (a) : b;",
+  "const x = { end: () => 1 }; x.end === (() => 1);",
+  "x.text = reader.read(bytes); x.list = list.map((one) => one);",
+]) {
+  test(`replacedMethods passes: ${text}`, () => {
+    assert.deepEqual(breaches(rules.replacedMethods, { "src/lib/a.ts": text }), []);
+  });
+}
+
 test("cycles finds a cycle of the console, components and its own paths included", () => {
   const files = {
     "console/src/resources/a.tsx": 'import { b } from "@/pages/b.ts";',

@@ -88,8 +88,10 @@ export function hasSessionToken(context: RequestContext): boolean {
 /** The caller of a request by its session. */
 export async function authenticateSession(context: RequestContext): Promise<CallerContext> {
   const { principal, sealed } = await requireCallingSession(context);
-  const credentials = { gatewayKey: sealed, providerCredential: undefined, providerAuthorization: undefined };
-  const caller = withCaller(context, principal, credentials);
-  caller.authenticateAgain = async () => (await requireCallingSession(context)).principal;
-  return caller;
+  return withCaller(context, principal, {
+    gatewayKey: sealed,
+    providerCredential: undefined,
+    providerAuthorization: undefined,
+    authenticateAgain: async () => (await requireCallingSession(context)).principal,
+  });
 }

@@ -110,12 +110,9 @@ function addRoutingHeaders({ headers }: GatewayError, provider: string, log: Cal
 }
 
 /** Ends a request whose response went on after it was given. */
-function finishLater({ note, ...ending }: Ending, responseHeaders: Reply["headers"], context: CallerContext): void {
+function finishLater(ending: Ending, responseHeaders: Reply["headers"], context: CallerContext): void {
   context.services.concurrency.leave(context);
-  const finish = () => finishCounted(context, { ...ending, responseHeaders });
-  const noted = note?.();
-  if (noted) void noted.then(finish);
-  else finish();
+  void finishCounted(context, { ...ending, responseHeaders });
 }
 
 /** Answers a request that leaves a row in the log, its failures included. */
@@ -186,8 +183,7 @@ async function acceptRequest(
 /** Runs a row with a JSON body. */
 export const runJson: Run<JsonEndpoint> = async (endpoint, context) => {
   const isCall = isProviderOperation(endpoint);
-  const passed = isCall && isPassedOn(context);
-  if (passed instanceof Promise ? await passed : passed) return await runPassthrough(context);
+  if (isCall && (await isPassedOn(context))) return await runPassthrough(context);
   const { limits } = context.services;
   const body = await readJsonBody(context, endpoint.maxBodyBytes ?? limits.jsonBodyBytes, context.services);
   if (endpoint.pathModel !== undefined && isObject(body.value)) {
@@ -200,8 +196,7 @@ export const runJson: Run<JsonEndpoint> = async (endpoint, context) => {
 
 /** Runs a row whose body is a form, which its handler asks for. */
 export const runForm: Run<FormEndpoint> = async (endpoint, context) => {
-  const passed = isProviderOperation(endpoint) && isPassedOn(context);
-  if (passed instanceof Promise ? await passed : passed) return await runPassthrough(context);
+  if (isProviderOperation(endpoint) && (await isPassedOn(context))) return await runPassthrough(context);
   return await endpoint.handleForm(async () => {
     const body = await readFormBody(endpoint, context, context.services);
     await acceptRequest(endpoint, body, context);

@@ -10,8 +10,6 @@ interface SocketUpgrade extends Omit<SocketAcceptance, "headers"> {
 export interface Ending {
   status: number;
   error?: unknown;
-  /** Records what is known at the end; called once. Never rejects. */
-  note?(): void | Promise<void>;
 }
 
 /** A response before it leaves the gateway: plain properties, so that changes are cheap. Header names are in lower case. */
@@ -23,7 +21,7 @@ export interface Reply {
   parsed?: { readonly text: string; readonly value: object };
   /** Set when a WebSocket handshake is accepted: the host sends the headers and hands over the socket. */
   upgrade?: SocketUpgrade;
-  /** Set for a streaming response: resolves at its end, and never rejects. */
+  /** Set for a streaming response: resolves at its end, once all about it is recorded, and never rejects. */
   finished?: Promise<Ending>;
 }
 

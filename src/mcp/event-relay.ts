@@ -1,12 +1,10 @@
-import type { RunningStream } from "../context.ts";
-import { type GatewayError, RpcError, toErrorBody } from "../errors.ts";
+import { RpcError, toErrorBody } from "../errors.ts";
 import type { Budget } from "../lib/budget.ts";
 import type { ExactValue } from "../lib/exact-numbers.ts";
 import { isObject } from "../lib/json.ts";
-import { KeepAlive } from "../lib/keep-alive.ts";
 import type { Ending } from "../lib/reply.ts";
 import { EventBlocks, eventsWithin } from "../lib/sse.ts";
-import { BodyPieces } from "../logs/body.ts";
+import { PulledStream } from "../upstream/client-stream.ts";
 import { isAnswerTo, readAnswerMessage, resultLimit, toJudgedAnswer } from "./answer.ts";
 import { mayPass } from "./capabilities.ts";
 import type { Deadline, EndReason } from "./deadline.ts";
@@ -19,8 +17,6 @@ import { withClientSubscription } from "./request-ids.ts";
 import { readStreamEvents, type StreamEvent, writeStreamEvent } from "./sse-fields.ts";
 import { describeFailure, upstreamError } from "./upstream.ts";
 
-/** A client that reads nothing for this long is disconnected. */
-const clientStallMs = 60_000;
 /** Most times a stream is taken up again, and the wait before it. */
 const maxResumes = 5;
 const defaultRetryMs = 1_000;
@@ -58,93 +54,57 @@ interface RelayOptions {
 }
 
 /** Moves the events of an upstream to a caller, up to the answer to the request. */
-class McpStream implements RunningStream {
+class McpStream extends PulledStream {
   readonly #options: RelayOptions;
   readonly #blocks: EventBlocks;
   readonly #budget: Budget;
-  readonly #sent = new BodyPieces();
   readonly #resolve: (ending: Ending) => void;
   #reader: ReadableStreamDefaultReader<Uint8Array>;
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #lastEventId: string | undefined;
   #retryMs = defaultRetryMs;
   #resumes = 0;
-  #lastReadAt: number;
-  readonly #keepAlive: KeepAlive;
-  #lastAskedAt: number;
-  #isAsking = false;
-  #isOver = false;
   /** Absent for calls, which end in time. */
   readonly #watch: ListeningWatch | undefined;
 
   constructor(options: RelayOptions, body: ReadableStream<Uint8Array>, resolve: (ending: Ending) => void) {
+    super(options.call.context.services, "comment");
     this.#options = options;
     this.#resolve = resolve;
     this.#reader = body.getReader();
     this.#blocks = new EventBlocks(resultLimit(options.call) + eventOverhead);
     this.#budget = createMessageBudget(options.call, options.rules.isQuiet);
-    const now = this.#now();
-    this.#lastReadAt = now;
-    this.#keepAlive = new KeepAlive(options.call.context.services.limits.streamKeepAliveMs, now);
-    this.#lastAskedAt = now;
     const isListening = options.call.message.method === "subscriptions/listen";
     this.#watch = isListening ? new ListeningWatch(options.call, () => this.#endListening("shutdown")) : undefined;
   }
 
   /** The stream for the caller. */
-  open(): ReadableStream<Uint8Array> {
-    this.#options.call.context.services.streams.add(this);
-    return new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          this.#controller = controller;
-        },
-        pull: () => this.#pull(),
-        cancel: () => this.#leave(),
-      },
-      { highWaterMark: 0 },
-    );
+  start(): ReadableStream<Uint8Array> {
+    this.register();
+    return this.open();
   }
 
-  tick(now: number): void {
+  override tick(now: number): void {
     this.#watch?.tick(now);
-    if (!this.#isAsking && now - this.#lastAskedAt > clientStallMs) {
-      this.#leave();
-      this.#controller?.error(new Error("the client reads nothing"));
-    } else if (this.#isSilent(now)) this.#options.deadline.end("idle");
-    else if (this.#isAsking) {
-      const bytes = this.#keepAlive.take(now);
-      if (bytes) this.#controller?.enqueue(bytes);
-    }
+    super.tick(now);
   }
 
-  /** Whether the upstream was silent for too long. */
-  #isSilent(now: number): boolean {
-    const { call, rules } = this.#options;
-    return rules.isQuiet !== true && now - this.#lastReadAt > call.context.services.mcp.settings.streamIdleTimeoutMs;
+  protected override expire(now: number): boolean {
+    const { call, deadline, rules } = this.#options;
+    const isSilent = now - this.lastReadAt > call.context.services.mcp.settings.streamIdleTimeoutMs;
+    if (isSilent && !rules.isQuiet) deadline.end("idle");
+    return isSilent && !rules.isQuiet;
   }
 
-  end(): void {
+  override end(): void {
     const { call, deadline } = this.#options;
     if (call.message.method === "subscriptions/listen") this.#endListening("shutdown");
     else deadline.end("shutdown");
   }
 
-  #now(): number {
-    return this.#options.call.context.services.clock.monotonic();
-  }
-
-  #send(text: string): void {
-    const bytes = encoder.encode(text);
-    this.#sent.add(bytes);
-    this.#controller?.enqueue(bytes);
-    this.#keepAlive.note(bytes, this.#now());
-  }
-
   /** Ends a stream on which a client listens as its server would: the client listens again. */
   #endListening(reason: EndReason): void {
     const { call, deadline } = this.#options;
-    if (this.#isOver) return;
+    if (this.isOver) return;
     const { id } = call.message;
     const result = { resultType: "complete", _meta: { [meta.subscriptionId]: id } };
     if (reason === "shutdown") this.#sendMessage({ jsonrpc: "2.0", id, result }, undefined);
@@ -164,44 +124,30 @@ class McpStream implements RunningStream {
     write: (value: unknown) => string = JSON.stringify,
   ): void {
     const { event, id, retry } = (this.#hasEventIds ? from : undefined) ?? {};
-    this.#send(writeStreamEvent({ event, id, retry, data: write(value) }));
+    this.send(encoder.encode(writeStreamEvent({ event, id, retry, data: write(value) })));
   }
 
-  async #pull(): Promise<void> {
-    this.#isAsking = true;
-    this.#lastAskedAt = this.#now();
-    try {
-      while (!this.#isOver) if (await this.#step()) return;
-    } catch (error) {
-      this.#fail(describeFailure(error, this.#options.deadline));
-    } finally {
-      this.#isAsking = false;
-      this.#lastAskedAt = this.#now();
-    }
-  }
-
-  /** Reads once; true when something was sent or the stream is over. */
-  async #step(): Promise<boolean> {
+  protected override async step(): Promise<boolean> {
     const { done, value } = await this.#reader.read();
-    if (this.#isOver) return true;
+    if (this.isOver) return true;
     if (done) return this.#finish();
-    this.#lastReadAt = this.#now();
+    this.lastReadAt = this.now();
     const block = this.#blocks.push(value);
-    return block === undefined ? this.#isOver : this.#pass(decoder.decode(block));
+    return block === undefined ? this.isOver : this.#pass(decoder.decode(block));
   }
 
   /** Sends what a block of events holds; true when something was sent or the stream is over. */
   async #pass(text: string): Promise<boolean> {
     let isSent = false;
     for await (const event of eventsWithin(text, this.#budget, readStreamEvents)) {
-      if (this.#isOver) return true;
+      if (this.isOver) return true;
       if (event.id !== undefined) this.#lastEventId = event.id;
       if (event.retry !== undefined) this.#retryMs = Math.min(Number(event.retry), maxRetryMs);
       if (event.data === undefined || event.data.trim() === "") {
-        if (this.#hasEventIds) this.#send(writeStreamEvent(event));
+        if (this.#hasEventIds) this.send(encoder.encode(writeStreamEvent(event)));
         isSent ||= this.#hasEventIds;
       } else isSent = (await this.#passMessage(event, event.data)) || isSent;
-      if (this.#isOver) return true;
+      if (this.isOver) return true;
     }
     return isSent;
   }
@@ -227,7 +173,7 @@ class McpStream implements RunningStream {
   /** Sends a message before the answer, as the guardrails of the call leave it; false for one that they withhold. */
   async #sendJudged(shown: Record<string, unknown>, event: StreamEvent, json: ExactValue): Promise<boolean> {
     const judged = await this.#options.call.judgeMessage?.(shown, json.numbers);
-    if (this.#isOver) return true;
+    if (this.isOver) return true;
     if (judged) this.#sendMessage(judged, event, json.write);
     return judged !== undefined;
   }
@@ -235,7 +181,7 @@ class McpStream implements RunningStream {
   /** Sends the answer, once the guardrails of the call have seen it, and ends the stream. */
   async #sendAnswer(value: Record<string, unknown>, event: StreamEvent, json: ExactValue): Promise<boolean> {
     const answer = await toJudgedAnswer(this.#options.call, value, json);
-    if (this.#isOver) return true;
+    if (this.isOver) return true;
     this.#sendMessage(answer, event, json.write);
     this.#conclude();
     return true;
@@ -264,7 +210,7 @@ class McpStream implements RunningStream {
   async #finish(): Promise<boolean> {
     const rest = this.#blocks.takeRest();
     const last = rest === undefined ? undefined : `${decoder.decode(rest).replace(/[\r\n]+$/, "")}\n\n`;
-    if (last !== undefined && (await this.#pass(last)) && this.#isOver) return true;
+    if (last !== undefined && (await this.#pass(last)) && this.isOver) return true;
     const { call, resume, deadline } = this.#options;
     if (call.message.method === "subscriptions/listen") {
       this.#endListening("client");
@@ -284,9 +230,10 @@ class McpStream implements RunningStream {
   }
 
   /** A failure after the stream began: one error as the answer, then the end. */
-  #fail(error: GatewayError): void {
-    if (this.#isOver) return;
+  protected override fail(cause: unknown): void {
+    if (this.isOver) return;
     const { call, deadline } = this.#options;
+    const error = describeFailure(cause, deadline);
     this.#reader.cancel().catch(() => {});
     const shown = answering(error, call.message.id);
     if (deadline.reason !== "client") this.#sendMessage(toErrorBody(shown, "mcp"), undefined);
@@ -296,8 +243,9 @@ class McpStream implements RunningStream {
   }
 
   /** The caller disconnected. */
-  #leave(): void {
-    if (this.#isOver) return;
+  protected override leave(): void {
+    if (this.isOver) return;
+    this.hasLeft = true;
     const { deadline, call, rules } = this.#options;
     deadline.end("client");
     rules.onLeave?.();
@@ -308,23 +256,19 @@ class McpStream implements RunningStream {
   }
 
   #close(status: number, error: unknown): void {
-    try {
-      this.#controller?.close();
-    } catch {
-      // the client cancelled in the same turn
-    }
+    this.close();
     this.#over(status, error);
   }
 
   #over(status: number, error: unknown): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.isOver) return;
+    this.isOver = true;
     const { call, deadline, onOver } = this.#options;
     const { services, log } = call.context;
-    services.streams.delete(this);
+    this.unregister();
     deadline.release();
     onOver();
-    log.responseBody = this.#sent;
+    log.responseBody = this.sent;
     const last = log.calls.at(-1);
     if (last) last.endedAt = services.clock.monotonic();
     this.#resolve({ status, error });
@@ -347,5 +291,5 @@ export function relayStream(options: RelayOptions): { body: ReadableStream<Uint8
   const { promise: finished, resolve } = Promise.withResolvers<Ending>();
   const { body } = options.response;
   if (body === null) throw upstreamError(502, "Cannot use the answer of the server: it has no body");
-  return { body: new McpStream(options, body, resolve).open(), finished };
+  return { body: new McpStream(options, body, resolve).start(), finished };
 }

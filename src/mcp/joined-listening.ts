@@ -1,12 +1,10 @@
 import { createOwnRequest } from "../context/own-request.ts";
-import type { RunningStream } from "../context.ts";
 import type { McpMember } from "../control/mcp/mcp-server.ts";
 import { createStreamBudget } from "../lib/budget.ts";
 import { isObject, parseJson } from "../lib/json.ts";
-import { KeepAlive } from "../lib/keep-alive.ts";
 import type { Ending, Reply } from "../lib/reply.ts";
 import { EventBlocks, eventsWithin, readEvents } from "../lib/sse.ts";
-import { BodyPieces } from "../logs/body.ts";
+import { PushedStream } from "../upstream/client-stream.ts";
 import { findJoinedUri, openMembers, toJoinedUri } from "./aggregate.ts";
 import { isEventStream } from "./answer.ts";
 import { isResourceDisabled } from "./capabilities.ts";
@@ -58,70 +56,66 @@ function toJoined(call: McpCall, { prefix }: McpMember, value: Item): Item | und
 }
 
 /** One stream for a client that listens at a server that joins others: the notifications of all members. */
-class JoinedListening implements RunningStream {
+class JoinedListening extends PushedStream {
   readonly #call: McpCall;
   readonly #abort = new AbortController();
-  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
-  readonly #sent = new BodyPieces();
   readonly #over = Promise.withResolvers<Ending>();
-  readonly body: ReadableStream<Uint8Array>;
   readonly #watch: ListeningWatch;
-  readonly #keepAlive: KeepAlive;
 
   constructor(call: McpCall) {
+    super(call.context.services, "comment");
     this.#call = call;
     this.#watch = new ListeningWatch(call, () => this.end());
-    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-    this.body = readable;
-    this.#writer = writable.getWriter();
-    const { clock, limits } = call.context.services;
-    this.#keepAlive = new KeepAlive(limits.streamKeepAliveMs, clock.monotonic());
+  }
+
+  start(): { body: ReadableStream<Uint8Array>; finished: Promise<Ending> } {
+    this.register();
+    const body = this.open();
     // for those who listen, leaving is how listening ends
-    this.#writer.closed.catch(() => this.#finish());
-    call.context.request.signal.addEventListener("abort", () => this.#finish(), { once: true });
+    this.#call.context.request.signal.addEventListener("abort", () => this.#finish(), { once: true });
+    void this.#begin();
+    return { body, finished: this.#over.promise };
   }
 
-  get finished(): Promise<Ending> {
-    return this.#over.promise;
-  }
-
-  tick(now: number): void {
+  override tick(now: number): void {
     this.#watch.tick(now);
-    const bytes = this.#keepAlive.take(now);
-    if (bytes) this.#writer.write(bytes).catch(() => {});
+    super.tick(now);
   }
 
   /** Ends it as a server would: the client listens again. */
-  end(): void {
+  override end(): void {
+    if (this.isOver) return;
     const { id } = this.#call.message;
     const result = { resultType: "complete", _meta: { [meta.subscriptionId]: id } };
-    this.#send({ jsonrpc: "2.0", id, result });
-    this.#writer.close().catch(() => {});
+    this.#say({ jsonrpc: "2.0", id, result });
+    this.close();
+    this.#finish();
+  }
+
+  protected override leave(): void {
+    super.leave();
     this.#finish();
   }
 
   #finish(): void {
-    const { services, log } = this.#call.context;
-    if (this.#abort.signal.aborted) return;
+    if (this.isOver) return;
+    this.isOver = true;
     this.#abort.abort();
-    services.streams.delete(this);
-    log.responseBody = this.#sent;
+    this.unregister();
+    this.#call.context.log.responseBody = this.sent;
     this.#over.resolve({ status: 200 });
   }
 
-  #send(value: unknown): void {
+  #say(value: unknown): void {
+    if (this.isOver) return;
     const plain = { event: undefined, id: undefined, retry: undefined };
-    const bytes = encoder.encode(writeStreamEvent({ ...plain, data: JSON.stringify(value) }));
-    this.#sent.add(bytes);
-    this.#keepAlive.note(bytes, this.#call.context.services.clock.monotonic());
-    this.#writer.write(bytes).catch(() => {});
+    this.send(encoder.encode(writeStreamEvent({ ...plain, data: JSON.stringify(value) })));
   }
 
   /** Begins, and says what is reported once the members said so. */
-  async start(): Promise<void> {
+  async #begin(): Promise<void> {
     const { context, server, message } = this.#call;
     const { services, principal } = context;
-    services.streams.add(this);
     const { promise: late, resolve } = Promise.withResolvers<void>();
     const stop = services.timers.start(acknowledgeMs, resolve);
     const reported: { member: McpMember; notifications: Item }[] = [];
@@ -141,7 +135,7 @@ class JoinedListening implements RunningStream {
     await Promise.race([late, Promise.all(acknowledged)]);
     stop();
     const params = { notifications: joinReported(reported), _meta: { [meta.subscriptionId]: message.id } };
-    this.#send({ jsonrpc: "2.0", method: "notifications/subscriptions/acknowledged", params });
+    this.#say({ jsonrpc: "2.0", method: "notifications/subscriptions/acknowledged", params });
     begun.resolve();
   }
 
@@ -159,7 +153,7 @@ class JoinedListening implements RunningStream {
           // the lists of the joined server are made of what was last read
           if (String(value.method).endsWith("/list_changed")) await this.#reread(member);
           const shown = typeof value.method === "string" ? toJoined(this.#call, member, value) : undefined;
-          if (shown) this.#send(shown);
+          if (shown) this.#say(shown);
         });
       } catch {
         // it is asked again
@@ -235,9 +229,7 @@ function joinReported(reported: readonly { member: McpMember; notifications: Ite
 /** Serves a client of the newest revision that listens at a server that joins others. @throws {RpcError} 503 for too many streams. */
 export function listenAtMembers(call: McpCall): Reply {
   const leave = enterListening(call);
-  const stream = new JoinedListening(call);
   call.context.log.stream = true;
-  void stream.start();
-  const finished = stream.finished.finally(leave);
-  return { status: 200, headers: { ...streamHeaders }, body: stream.body, finished };
+  const { body, finished } = new JoinedListening(call).start();
+  return { status: 200, headers: { ...streamHeaders }, body, finished: finished.finally(leave) };
 }

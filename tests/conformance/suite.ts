@@ -203,7 +203,7 @@ function replay(pieces: readonly Uint8Array[], one: StreamCase, { adapter, optio
   const decoder = new TextDecoder();
   let text = "";
   const pass = (block: Uint8Array | undefined) => {
-    const kept = block && !observer.isOver() && observer.observe(block);
+    const kept = block && !observer.isOver() && observer.push(block);
     if (kept) text += decoder.decode(kept);
   };
   for (const piece of pieces) pass(cutter.push(piece));

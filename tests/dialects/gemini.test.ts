@@ -10,7 +10,7 @@ import { toJsonSchema } from "../../src/dialects/gemini/schema.ts";
 import { toCountedChat } from "../../src/dialects/gemini/to-chat.ts";
 import { createDialectObserver, createPlainMapper } from "../../src/inference/stream/dialect-observer.ts";
 import { toStreamForm } from "../../src/inference/stream/gemini-stream.ts";
-import type { StreamObserver } from "../../src/inference/stream/stream-observer.ts";
+import type { StreamObserver } from "../../src/inference/stream/stages.ts";
 import { isObject } from "../../src/lib/json.ts";
 import { markSignature } from "../../src/lib/signature-mark.ts";
 import { EventBlocks, readEvents } from "../../src/lib/sse.ts";
@@ -880,10 +880,10 @@ function relay(pieces: readonly Uint8Array[], observer: StreamObserver): string 
   let text = "";
   for (const piece of pieces) {
     const block = blocks.push(piece);
-    const sent = block && observer.observe(block);
+    const sent = block && observer.push(block);
     if (sent) text += decoder.decode(sent);
   }
-  const ending = observer.ending();
+  const ending = observer.end?.();
   return text + (ending ? decoder.decode(ending) : "");
 }
 

@@ -251,11 +251,11 @@ function observe(pieces: readonly Uint8Array[]): DialectEvent[] {
   const decoder = new TextDecoder();
   for (const piece of pieces) {
     const block = blocks.push(piece);
-    const sent = block && observer.observe(block);
+    const sent = block && observer.push(block);
     if (sent) written += decoder.decode(sent);
   }
   assert.equal(observer.state(), "complete");
-  written += decoder.decode(observer.ending());
+  written += decoder.decode(observer.end?.());
   return readEvents(written).map(({ event, data }) => {
     const value: DialectEvent = JSON.parse(data);
     assert.equal(event, value.type);

@@ -310,11 +310,11 @@ function relay(bytes: Uint8Array, lengths: readonly number[]): string {
   for (let at = 0, turn = 0; at < bytes.length; turn++) {
     const length = lengths[turn % lengths.length] ?? 1;
     const block = blocks.push(bytes.subarray(at, at + length));
-    const sent = block && observer.observe(block);
+    const sent = block && observer.push(block);
     if (sent) text += decoder.decode(sent);
     at += length;
   }
-  return text + decoder.decode(observer.ending());
+  return text + decoder.decode(observer.end?.());
 }
 
 test(seeded("any split of the upstream's bytes gives the same events"), () => {

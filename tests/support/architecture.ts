@@ -11,6 +11,7 @@ const layers = [
   "control log-tail log-reader",
   "context",
   "endpoint",
+  "upstream",
   "inference admin mcp console",
   "handler openapi",
   "gateway",
@@ -309,4 +310,39 @@ export const servicesBelowRows: Rule = (files) =>
       parametersOf(file)
         .filter(({ list }) => list.some((part) => part.at(-1)?.text === "Services" && part.at(-2)?.text === ":"))
         .map(({ line }) => `${file.path}:${line}: takes all services`),
+    );
+
+/** Whether an expression that begins at `start` is a function. */
+function isFunctionAt(tokens: readonly Token[], start: number): boolean {
+  const first = tokens[start]?.text === "async" ? start + 1 : start;
+  const text = tokens[first]?.text;
+  if (text === "function" || tokens[first + 1]?.text === "=>") return true;
+  if (text !== "(") return false;
+  const after = tokens[partsOf(tokens, first).end + 1]?.text;
+  return after === "=>" || after === ":";
+}
+
+/** Whether an expression that begins at `start` is a name with members, such as `reader.read.bind(reader)`, that binds a method. */
+function bindsAt(tokens: readonly Token[], start: number): boolean {
+  let index = start;
+  while (tokens[index + 1]?.text === "." || tokens[index + 1]?.text === "?.") index += 2;
+  return tokens[index]?.text === "bind" && tokens[index + 1]?.text === "(";
+}
+
+/**
+ * Functions that are assigned to a member of another object than `this`: who calls the method cannot see what it does. An
+ * object has its methods where it is made; what several look at is a list.
+ */
+export const replacedMethods: Rule = (files) =>
+  files
+    .filter(({ path }) => isIn(path, "src"))
+    .flatMap(({ path, tokens }) =>
+      tokens.flatMap(({ kind, text, line }, index) => {
+        const isMember = kind === "word" && tokens[index - 1]?.text === "." && tokens[index - 2]?.text !== "this";
+        if (!isMember) return [];
+        const sign = tokens[index + 1]?.text === "??" ? index + 2 : index + 1;
+        if (tokens[sign]?.text !== "=" || tokens[sign]?.kind !== "sign") return [];
+        const isFunction = isFunctionAt(tokens, sign + 1) || bindsAt(tokens, sign + 1);
+        return isFunction ? [`${path}:${line}: assigns a function to ${text}`] : [];
+      }),
     );

@@ -1,7 +1,8 @@
 import { isObject, parseJson } from "../../lib/json.ts";
+import { readEvents } from "../../lib/sse.ts";
 import { shiftDecimal } from "../../pricing/decimals.ts";
 import { type ChargeRules, readCharge } from "../../providers/core/charges.ts";
-import type { ChunkCorrector, StreamMapper } from "../../providers/core/types.ts";
+import type { Stage } from "../stream/stages.ts";
 
 /** Decimal places from US dollars to nano-dollars. */
 const nanoPlaces = 9;
@@ -19,17 +20,24 @@ function usageIn(body: unknown): unknown {
   return isObject(holder) ? holder.usage : undefined;
 }
 
+const decoder = new TextDecoder();
+
 /** In every event with a usage. Inside a string, the quotation marks are escaped. */
 const usageForm = /"usage"\s*:\s*\{/;
 
 /** Reads what a provider reports as the cost of a response, before the response is converted. */
-export class ChargeMeter {
+export class ChargeMeter implements Stage {
   readonly #rules: ChargeRules | undefined;
   #charge: number | null = null;
 
   /** @param rules Undefined for providers that report no cost. */
   constructor(rules: ChargeRules | undefined) {
     this.#rules = rules;
+  }
+
+  /** Its provider reports no cost. */
+  get isIdle(): boolean {
+    return this.#rules === undefined;
   }
 
   /** Nano-dollars that the last response reported; null where it reported none. */
@@ -47,30 +55,11 @@ export class ChargeMeter {
     if (this.#rules) this.#charge = chargeOf(this.#rules, usageIn(body)) ?? this.#charge;
   }
 
-  /** The same mapper, whose events are read. */
-  watchMapper<Mapper extends StreamMapper | undefined>(mapper: Mapper): Mapper | StreamMapper {
-    if (!this.#rules || !mapper) return mapper;
-    return {
-      map: (event) => {
-        if (usageForm.test(event.data)) this.read(parseJson(event.data));
-        return mapper.map(event);
-      },
-      ...(mapper.done && { done: () => mapper.done?.() ?? [] }),
-      isComplete: () => mapper.isComplete(),
-      usage: () => mapper.usage(),
-    };
-  }
-
-  /** The same corrector, whose chunks are read. */
-  watchCorrector(corrector: ChunkCorrector | undefined): ChunkCorrector | undefined {
-    if (!this.#rules || !corrector) return corrector;
-    return {
-      ...(corrector.isLocal !== undefined && { isLocal: corrector.isLocal }),
-      concerns: (block) => corrector.concerns(block),
-      correct: (chunk) => {
-        this.read(chunk);
-        return corrector.correct(chunk);
-      },
-    };
+  /** Reads the events of a stream. */
+  push(block: Uint8Array): Uint8Array {
+    const text = decoder.decode(block);
+    if (!usageForm.test(text)) return block;
+    for (const { data } of readEvents(text)) if (usageForm.test(data)) this.read(parseJson(data));
+    return block;
   }
 }

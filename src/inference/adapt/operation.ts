@@ -19,9 +19,10 @@ import { type Counting, readFurtherCounts } from "../call/usage-units.ts";
 import { asksForUsage, isStreamed, type Media, operationFacts } from "../facts/operation-facts.ts";
 import { createContentObserver } from "../stream/content-observer.ts";
 import { createDialectObserver, createPlainMapper } from "../stream/dialect-observer.ts";
-import { keepNumbers } from "../stream/exact-observer.ts";
 import { createMappedObserver } from "../stream/mapped-observer.ts";
-import { createCompletionObserver, type StreamObserver } from "../stream/stream-observer.ts";
+import type { StageParts, StreamObserver } from "../stream/stages.ts";
+import { createNumberStages } from "../stream/stream-numbers.ts";
+import { createCompletionObserver } from "../stream/stream-observer.ts";
 import { createReframedObserver, createTypedObserver } from "../stream/typed-observer.ts";
 import { typedStreams } from "../stream/typed-streams.ts";
 import { ChargeMeter, chargeOf } from "./charge-meter.ts";
@@ -49,8 +50,8 @@ export interface ServedOperation extends Counting {
    * As `answer`, for upstream responses that are not JSON; absent where those are forwarded unchanged or refused.
    */
   readonly answerBytes?: ((answer: BinaryAnswer) => object) | undefined;
-  /** Observes the upstream's stream and writes the client's. */
-  createObserver(): StreamObserver;
+  /** The stages that make the client's stream of the upstream's. */
+  createStages(): StageParts;
   /**
    * Nano-dollars that the provider reported as the cost of the last response; null where it reported none.
    *
@@ -114,27 +115,34 @@ interface OperationParts<Name extends OperationName> {
   meter?: ChargeMeter;
 }
 
-/** The observer of a streamed response, where the provider has the operation itself. */
-function createNativeObserver<Name extends OperationName>({
+/** Stages around a conversion that parses the provider's events. */
+const aroundParsing = (convert: StreamObserver, charge: ChargeMeter, { numbers }: ConversionOptions): StageParts => ({
+  charge: charge.isIdle ? undefined : charge,
+  convert,
+  ...createNumberStages(numbers),
+});
+
+/** The stages of a streamed response, where the provider has the operation itself. */
+function createNativeStages<Name extends OperationName>({
   name,
   adapter,
   request,
   provider,
   options,
   meter,
-}: OperationParts<Name> & { meter: ChargeMeter }): StreamObserver {
+}: OperationParts<Name> & { meter: ChargeMeter }): StageParts {
   const { events } = operationFacts[name];
-  if (events === "contents") return createContentObserver();
-  const corrector = meter.watchCorrector(adapter.chunkCorrector?.(request, options));
-  const mapper = corrector ? undefined : meter.watchMapper(adapter.streamMapper?.(request, options));
+  const { slug } = provider;
+  if (events === "contents") return { convert: createContentObserver() };
+  const corrector = adapter.chunkCorrector?.(request, options);
+  const mapper = corrector ? undefined : adapter.streamMapper?.(request, options);
   const typed = typedStreams[events];
-  if (typed && mapper) return keepNumbers(createReframedObserver(typed, mapper, provider.slug), options.numbers);
-  if (typed) return createTypedObserver(typed);
+  if (typed && mapper) return aroundParsing(createReframedObserver(typed, mapper, slug), meter, options);
+  if (typed) return { convert: createTypedObserver(typed) };
   const includeUsage = asksForUsage(request);
-  if (mapper)
-    return keepNumbers(createMappedObserver({ mapper, provider: provider.slug, includeUsage }), options.numbers);
-  const observer = createCompletionObserver({ includeUsage, corrector });
-  return corrector ? keepNumbers(observer, options.numbers) : observer;
+  if (mapper) return aroundParsing(createMappedObserver({ mapper, provider: slug, includeUsage }), meter, options);
+  const convert = createCompletionObserver({ includeUsage, corrector });
+  return corrector ? aroundParsing(convert, meter, options) : { convert };
 }
 
 /** Token counts of a response, in any of the shapes there are. */
@@ -162,9 +170,9 @@ function serve<Name extends OperationName>(parts: OperationParts<Name>): ServedO
     usageOf,
     furtherCountsOf: (answer) => readFurtherCounts({ name, request, answer, clientHeader: options.clientHeader }),
     answerBytes: adapter.fromBytes && ((answer) => adapter.fromBytes?.(answer, request, options) ?? {}),
-    createObserver() {
+    createStages() {
       meter.reset();
-      return createNativeObserver({ ...parts, meter });
+      return createNativeStages({ ...parts, meter });
     },
     repair:
       adapter.repair &&
@@ -207,18 +215,18 @@ function serveThroughChat<Request extends object, Answer extends object>(
       ...served,
       usageOf: counted.usageOf,
       answer: (body) => dialect.fromChat(counted.answer(body) as Operations["chat"]["response"], request, options), // parsed leniently
-      createObserver() {
+      createStages() {
         meter.reset();
         const mapper =
           adapter.streamMapper?.(asked, options) ??
           createPlainMapper(provider.slug, adapter.chunkCorrector?.(asked, options));
-        const observer = createDialectObserver({
-          mapper: meter.watchMapper(mapper),
+        const convert = createDialectObserver({
+          mapper,
           events: dialect.createEvents(request, options),
           encode: dialect.encode,
           provider: provider.slug,
         });
-        return keepNumbers(observer, options.numbers);
+        return aroundParsing(convert, meter, options);
       },
       repair:
         adapter.repair &&

@@ -3,7 +3,7 @@ import type { Landing } from "../../cache/flights.ts";
 import type { CallerContext } from "../../context.ts";
 import { UpstreamError } from "../../errors.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
-import type { Ending, Reply } from "../../lib/reply.ts";
+import type { Reply } from "../../lib/reply.ts";
 import { beginningOf } from "../../logs/body.ts";
 import { beforeAbort } from "../../providers/core/call.ts";
 import { modelsInBody } from "../../providers/core/model-names.ts";
@@ -13,7 +13,8 @@ import { droppedHeader } from "../call/dropped-params.ts";
 import { admitCached } from "../call/limits.ts";
 import { routingHeaders } from "../call/provider-response.ts";
 import { operationFacts } from "../facts/operation-facts.ts";
-import { StreamCapture } from "../stream/stream-capture.ts";
+import type { StreamObserver } from "../stream/stages.ts";
+import { type StreamCache, StreamCapture } from "../stream/stream-capture.ts";
 import { isWhole } from "./complete.ts";
 import { type CallOfTarget, keyPartsOf } from "./key-parts.ts";
 import { openSemanticSearch, type SemanticSearch } from "./semantic-search.ts";
@@ -41,7 +42,7 @@ interface CacheParts {
 }
 
 /** One call of a target through the cache. */
-class CachedCall {
+class CachedCall implements StreamCache {
   readonly #call: CallOfTarget;
   readonly #use: CacheUse;
   readonly #request: object;
@@ -51,7 +52,7 @@ class CachedCall {
   readonly #search: SemanticSearch | undefined;
   readonly #epoch: number;
   /** Remembers the response where it is streamed. */
-  readonly capture = new StreamCapture();
+  #capture: StreamCapture | undefined;
   #body: Uint8Array<ArrayBuffer> | undefined;
   /** Ends the wait of identical calls; absent where none may wait. */
   #land: ((landing: Landing) => void) | undefined;
@@ -139,9 +140,9 @@ class CachedCall {
   }
 
   /** Makes the call, and hands its response to those who wait for it. */
-  async lead(make: (shared: { capture: StreamCapture; isShared: boolean }) => Promise<Reply>): Promise<Reply> {
+  async lead(make: (shared: { cache: StreamCache; isShared: boolean }) => Promise<Reply>): Promise<Reply> {
     try {
-      const reply = await make({ capture: this.capture, isShared: this.#land !== undefined });
+      const reply = await make({ cache: this, isShared: this.#land !== undefined });
       this.#body = bodyOf(reply);
       return reply;
     } catch (error) {
@@ -190,7 +191,7 @@ class CachedCall {
       return reply;
     }
     this.#isOpen = true;
-    return { ...reply, finished: reply.finished.then((ending) => this.#storeAfter(ending)) };
+    return reply;
   }
 
   /** Ends the wait of identical calls, unless the response is still being sent. Their guardrails judge it again. */
@@ -198,29 +199,21 @@ class CachedCall {
     if (!this.#isOpen) this.#end(this.#body ? { entry: this.#toEntry(this.#body) } : "again");
   }
 
-  /** The end of a stream, after which its response is stored. */
-  #storeAfter(ending: Ending): Ending {
-    if (ending.status !== 200) {
-      this.#end("again");
-      return ending;
-    }
-    const store = () => {
-      const body = this.#streamed();
-      this.#store(body);
-      this.#end(body ? { entry: this.#toEntry(body) } : "again");
-    };
-    return {
-      ...ending,
-      note() {
-        const noted = ending.note?.();
-        return noted ? noted.then(store) : store();
-      },
-    };
+  capture(conversion: StreamObserver): StreamCapture {
+    this.#capture = new StreamCapture(conversion);
+    return this.#capture;
+  }
+
+  /** Stores the response of a stream that has ended. */
+  streamEnded(status: number): void {
+    const body = status === 200 ? this.#streamed() : undefined;
+    this.#store(body);
+    this.#end(body ? { entry: this.#toEntry(body) } : "again");
   }
 
   /** The response that was streamed; undefined where nothing was, or it cannot be put together. */
   #streamed(): Uint8Array<ArrayBuffer> | undefined {
-    const taken = this.capture.take();
+    const taken = this.#capture?.take();
     const whole = taken && toWholeResponse(this.#call.operation, taken.text, taken.usage);
     return whole === undefined ? undefined : encoder.encode(whole);
   }

@@ -1,7 +1,6 @@
 import type { CallRecord } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
-import { endOfFirstBlock } from "../../lib/sse.ts";
-import { BodyPieces, beginningOf, type HeldBody } from "../../logs/body.ts";
+import { beginningOf, type HeldBody } from "../../logs/body.ts";
 import type { RecordPhases } from "../../logs/record.ts";
 import { depthOf } from "../facts/log-privacy.ts";
 import type { PreparedCall } from "./prepared-call.ts";
@@ -49,41 +48,8 @@ export function noteOriginal(bytes: Uint8Array, context: CallerContext, isFailur
   log.phases.original = beginningOf(bytes);
 }
 
-/** What sees the blocks of a stream, as observers of streams do. */
-interface BlockObserver {
-  observe(block: Uint8Array): Uint8Array | undefined;
-}
-
-/** Records the events of a provider's stream from now on, if the first of them is converted. */
-export function noteOriginalEvents(observer: BlockObserver, context: CallerContext): void {
-  if (keepsNothing(context)) return;
-  const observe = observer.observe.bind(observer);
-  let received: BodyPieces | undefined;
-  let isFirst = true;
-  observer.observe = (block) => {
-    const sent = observe(block);
-    if (isFirst && !startsTheSame(block, sent)) {
-      received = new BodyPieces();
-      context.log.phases ??= { final: null, sent: null, original: null };
-      context.log.phases.original = received;
-    }
-    isFirst = false;
-    // whoever cut the block may use its memory again
-    received?.add(block.slice());
-    return sent;
-  };
-}
-
-/** Whether what is sent begins with the first event that came. */
-function startsTheSame(came: Uint8Array, sent: Uint8Array | undefined): boolean {
-  if (sent === came) return true;
-  if (sent === undefined) return false;
-  const end = endOfFirstBlock(came);
-  for (let index = 0; index < end; index++) if (came[index] !== sent[index]) return false;
-  return true;
-}
-
-function keepsNothing(context: CallerContext): boolean {
+/** Whether a row holds nothing but counts of its request. */
+export function keepsNothing(context: CallerContext): boolean {
   const depth = depthOf(context);
   return !(depth instanceof Promise) && depth !== "all";
 }

@@ -7,8 +7,8 @@ import type { Reply } from "../../lib/reply.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
 import { dialects, isDialect } from "../adapt/dialects.ts";
 import { isStreamed, operationFacts } from "../facts/operation-facts.ts";
+import { withStreamResults } from "../stream/guard-stages.ts";
 import { replay } from "../stream/replay.ts";
-import { withStreamResults } from "../stream/stream-hooks.ts";
 import { isStrict } from "../target/target.ts";
 
 /** The text in place of the model's. */

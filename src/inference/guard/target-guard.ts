@@ -11,14 +11,15 @@ import { Placeholders } from "../../guardrails/values/placeholders.ts";
 import { planWindow, WindowChecks } from "../../guardrails/window.ts";
 import { parseJson } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
-import type { Soon } from "../../lib/soon.ts";
 import { textOfBody, withoutMedia } from "../../logs/body.ts";
 import { noteDiscarded } from "../call/cost.ts";
 import { toHookResults } from "../facts/hook-results.ts";
 import { asksForUsage } from "../facts/operation-facts.ts";
 import { cleanStream } from "../stream/clean-event.ts";
+import { createGuardStages, readStream, withStreamResults } from "../stream/guard-stages.ts";
 import { replay } from "../stream/replay.ts";
-import { readStream, StreamHooks, withStreamResults } from "../stream/stream-hooks.ts";
+import type { GuardStages } from "../stream/stages.ts";
+
 import { readStreamTexts } from "../stream/stream-texts.ts";
 import { findsAny, withoutWords } from "./failure-words.ts";
 import { requireAnswer } from "./guardrail-output.ts";
@@ -154,15 +155,12 @@ export class TargetGuard {
   }
 
   /** Runs the output guardrails on a response. */
-  #check(answer: Body, more: Pick<Subject, "fixedBecause" | "streamTexts"> = {}): Soon<PhaseOutcome> {
+  async #check(answer: Body, more: Pick<Subject, "fixedBecause" | "streamTexts"> = {}): Promise<PhaseOutcome> {
     const { hooks, context } = this.#parts;
     const checked = Object.assign(this.#toAfter(answer), more);
-    const checking = runHooks(hooks.after, checked, context.services.clock);
-    const noted = (after: PhaseOutcome): PhaseOutcome => {
-      this.note(after.results, this.#laterOf(after.body));
-      return after;
-    };
-    return checking instanceof Promise ? checking.then(noted) : noted(checking);
+    const after = await runHooks(hooks.after, checked, context.services.clock);
+    this.note(after.results, this.#laterOf(after.body));
+    return after;
   }
 
   /**
@@ -210,7 +208,7 @@ export class TargetGuard {
    *
    * @throws {GuardrailDeniedError} If a guardrail denies it.
    */
-  finish(reply: Reply): Soon<Reply> {
+  async finish(reply: Reply): Promise<Reply> {
     // failures are thrown, so this is a response
     const status = this.#before.isFailed ? hooksFailed : reply.status;
     const read = readAnswer(reply, this.#parts);
@@ -219,18 +217,15 @@ export class TargetGuard {
       return { ...reply, status };
     }
     const { fixedBecause } = read;
-    const checking = this.#check(read.value, fixedBecause === undefined ? {} : { fixedBecause });
-    const conclude = (after: PhaseOutcome): Reply => {
-      this.#judge(read.value, after);
-      const { log } = this.#parts.context;
-      if (!log.hooks || log.hooks.before.length + log.hooks.after.length === 0) return reply;
-      const text = after.isTransformed ? read.write(after.body) : read.text;
-      // the row has the results beside the body
-      if (after.isTransformed) log.responseBody = isHeavy(this.#parts) ? withoutMedia(after.body) : text;
-      const body = read.withResults(text, JSON.stringify(toHookResults(log.hooks)));
-      return { ...reply, status: after.isFailed ? hooksFailed : status, body };
-    };
-    return checking instanceof Promise ? this.#waitFor(checking).then(conclude) : conclude(checking);
+    const after = await this.#waitFor(this.#check(read.value, fixedBecause === undefined ? {} : { fixedBecause }));
+    this.#judge(read.value, after);
+    const { log } = this.#parts.context;
+    if (!log.hooks || log.hooks.before.length + log.hooks.after.length === 0) return reply;
+    const text = after.isTransformed ? read.write(after.body) : read.text;
+    // the row has the results beside the body
+    if (after.isTransformed) log.responseBody = isHeavy(this.#parts) ? withoutMedia(after.body) : text;
+    const body = read.withResults(text, JSON.stringify(toHookResults(log.hooks)));
+    return { ...reply, status: after.isFailed ? hooksFailed : status, body };
   }
 
   /** @throws {GuardrailDeniedError} For a response that a denying guardrail cannot read. */
@@ -278,7 +273,7 @@ export class TargetGuard {
   }
 
   /** Waits for guardrails while the request lasts. @throws {GatewayError} When nobody waits for it any longer. */
-  async #waitFor(checking: Soon<PhaseOutcome>): Promise<PhaseOutcome> {
+  async #waitFor(checking: Promise<PhaseOutcome>): Promise<PhaseOutcome> {
     const { context } = this.#parts;
     try {
       return await withinRequest(checking, this.#deadline, context);
@@ -325,8 +320,8 @@ export class TargetGuard {
     return { ...reply, status: after.isFailed ? hooksFailed : this.status, body };
   }
 
-  /** What observes a streamed response for its guardrails, and which results it sends. */
-  stream(strict: boolean): StreamHooks {
+  /** The stages that check a streamed response while it is sent, and add the results. */
+  stages(strict: boolean): GuardStages {
     const { requestType, hooks, context } = this.#parts;
     const { window } = hooks;
     // a stored response is made of what was sent
@@ -337,7 +332,7 @@ export class TargetGuard {
     const addsResults = this.#parts.addsToStreams && !strict;
     const before = this.#before.results;
     const { request } = this;
-    return new StreamHooks({ guard: this, requestType, request, strict: !addsResults, isWatched, checks, before });
+    return createGuardStages({ guard: this, requestType, request, strict: !addsResults, isWatched, checks, before });
   }
 }
 

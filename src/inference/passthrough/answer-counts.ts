@@ -15,7 +15,7 @@ export interface ReportedCounts {
 }
 
 /** Reads the counts of a response while it is forwarded. */
-export interface AnswerCounts {
+interface AnswerCounts {
   /** Sees the next bytes, which stay as they are. */
   push(bytes: Uint8Array): void;
   /** What was reported up to here. */

@@ -2,8 +2,7 @@ import type { WrittenAnswer } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
 import { isJsonType } from "../../endpoint.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
-import type { Ending } from "../../lib/reply.ts";
-import { type BodyPieces, maxLoggedBody, textOfBody } from "../../logs/body.ts";
+import { maxLoggedBody, textOfBody } from "../../logs/body.ts";
 import { type FurtherCounts, withUnits } from "../../logs/usage.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
 import { chargeOf } from "../adapt/charge-meter.ts";
@@ -11,14 +10,9 @@ import { settleDirectBatch } from "../call/direct-batch.ts";
 import { uncountedOf } from "../call/uncounted-of.ts";
 import { readFurtherCounts } from "../call/usage-units.ts";
 import { type CountedUnit, isOperation, operationFacts } from "../facts/operation-facts.ts";
+import type { ForwardReader } from "../stream/byte-relay.ts";
 import { readClientHeader } from "../target/target.ts";
-import {
-  type AnswerCounts,
-  createEventCounts,
-  createTextCounts,
-  type ReportedCounts,
-  readCounts,
-} from "./answer-counts.ts";
+import { createEventCounts, createTextCounts, type ReportedCounts, readCounts } from "./answer-counts.ts";
 import type { Upload } from "./upload.ts";
 
 /** The operation that a forwarded request calls at its provider, where the gateway knows it. */
@@ -84,24 +78,17 @@ export function noteRequest(upload: Upload, context: CallerContext): void {
  *
  * @returns A promise only where the response is a batch that may have to be counted.
  */
-export function noteSmallAnswer(text: string, upload: Upload, context: CallerContext): void | Promise<void> {
+export function noteSmallAnswer(text: string, upload: Upload, context: CallerContext): Promise<void> | undefined {
   const counts = readCounts(text);
   if (counts) {
     note(counts, { upload, answer: counts.answer }, context);
     noteUncounted({ upload, written: { form: "answer", answer: counts.answer } }, context);
   }
   const { operation, provider: slug } = context.log;
-  if (operation !== "retrieveBatch" || slug === null || context.connection.actingFor) return;
+  if (operation !== "retrieveBatch" || slug === null || context.connection.actingFor) return undefined;
   const batch = parseJson(text);
   const models = { canonical: (model: string) => model };
   return isObject(batch) ? settleDirectBatch(batch, { slug, models }, context) : undefined;
-}
-
-/** Reads the counts of a response while it is forwarded. */
-interface Counting {
-  readonly observe: (bytes: Uint8Array) => void;
-  /** The ending of the response, which also records its counts. */
-  toEnding(ending: Ending): Ending;
 }
 
 /** The request as its tokens are estimated. */
@@ -115,47 +102,26 @@ function isEventStream(type: string | null): boolean {
   return /^text\/event-stream\s*(?:;|$)/i.test(type ?? "");
 }
 
-/** Creates what reads the counts of a response; undefined where it has none. */
-export function createCounting(upstream: Response, upload: Upload, context: CallerContext): Counting | undefined {
+/** What reads the counts of a response while it is forwarded; undefined where it has none. */
+export function createCounting(upstream: Response, upload: Upload, context: CallerContext): ForwardReader | undefined {
   const type = upstream.headers.get("content-type");
   const isStream = isEventStream(type);
   if (!upstream.ok || !(isStream || isJsonType(type ?? ""))) return undefined;
   const counts = isStream ? createEventCounts() : createTextCounts();
   let sentBytes = 0;
   return {
-    observe(bytes) {
+    push(bytes) {
       sentBytes += bytes.length;
       counts.push(bytes);
     },
-    toEnding: (ending) => ({
-      ...ending,
-      // without a promise where it can: the request then ends together with its response
-      note() {
-        void ending.note?.();
-        const { log } = context;
-        const sent = log.responseBody as BodyPieces | null; // of a forwarded text
-        const isCut = ending.status !== upstream.status;
-        if (isStream) return noteStream({ counts, sent, sentBytes, isCut }, upload, context);
-        if (sent && sent.length < maxLoggedBody && !isCut) return noteSmallAnswer(textOfBody(sent), upload, context);
-        note(counts.result(), { upload }, context);
-        log.isCut = isCut;
-        noteUncounted({ upload, written: { form: "bytes", sentBytes }, isCut }, context);
-      },
-    }),
+    end(sent, isCut) {
+      const isHeldWhole = sent.length < maxLoggedBody && !isCut;
+      if (!isStream && isHeldWhole) return noteSmallAnswer(textOfBody(sent), upload, context);
+      note(counts.result(), { upload }, context);
+      context.log.isCut = isCut;
+      const written: WrittenAnswer = isStream ? { form: "events", sent, sentBytes } : { form: "bytes", sentBytes };
+      noteUncounted({ upload, written, isCut }, context);
+      return undefined;
+    },
   };
-}
-
-/** A forwarded stream that is over. */
-interface EndedStream {
-  counts: AnswerCounts;
-  sent: BodyPieces | null;
-  sentBytes: number;
-  isCut: boolean;
-}
-
-function noteStream(ended: EndedStream, upload: Upload, context: CallerContext): void {
-  const { counts, sent, sentBytes, isCut } = ended;
-  note(counts.result(), { upload }, context);
-  context.log.isCut = isCut;
-  if (sent) noteUncounted({ upload, written: { form: "events", sent, sentBytes }, isCut }, context);
 }

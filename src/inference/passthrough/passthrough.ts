@@ -61,11 +61,9 @@ async function answerUpstream(
   }
   if (upstream.body === null) return { status, headers, body: null };
   if (Number.isSafeInteger(length)) headers["content-length"] = String(length);
-  const counting = logsText ? createCounting(upstream, upload, context) : undefined;
-  const facts = { attempt, provider, logsText, observe: counting?.observe };
-  const reply = forwardBody({ status, headers, body: upstream.body }, facts, context);
-  const finished = reply.finished?.then((ending) => counting?.toEnding(ending) ?? ending);
-  return finished ? { ...reply, finished } : reply;
+  const reader = logsText ? createCounting(upstream, upload, context) : undefined;
+  const facts = { attempt, provider, logsText, reader };
+  return forwardBody({ status, headers, body: upstream.body }, facts, context);
 }
 
 /** Reads a small response whole. */
@@ -231,8 +229,7 @@ export async function runPassthrough(context: CallerContext): Promise<Reply> {
       param: "upgrade",
     });
   }
-  const given = readRequestConfig(context);
-  const config = given instanceof Promise ? await given : given;
+  const config = await readRequestConfig(context);
   // a file that is stored calls no model
   const isLimited = config.view.policies?.looksAtModels === true && context.log.operation !== "uploadFile";
   const fields = () => hasFieldChecks(config, context);
@@ -247,11 +244,10 @@ export async function runPassthrough(context: CallerContext): Promise<Reply> {
  *
  * @throws {InvalidRequestError} 400 if its config cannot be used.
  */
-export function isPassedOn(context: CallerContext): boolean | Promise<boolean> {
+export async function isPassedOn(context: CallerContext): Promise<boolean> {
   const slug = context.header("provider");
   const isRaw = slug !== null && context.services.providers.get(slug)?.isRaw === true;
   if (!isRaw || context.header("config") !== null) return false;
-  const leavesOpen = ({ node }: RequestConfig) => isFromRequest(node);
-  const given = readRequestConfig(context);
-  return given instanceof Promise ? given.then(leavesOpen) : leavesOpen(given);
+  const { node } = await readRequestConfig(context);
+  return isFromRequest(node);
 }

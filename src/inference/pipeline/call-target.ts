@@ -26,7 +26,7 @@ import { noteCounts } from "../call/usage-units.ts";
 import { isStreamed } from "../facts/operation-facts.ts";
 import { sentHeaders } from "../guard/sent-headers.ts";
 import type { TargetGuard } from "../guard/target-guard.ts";
-import type { StreamCapture } from "../stream/stream-capture.ts";
+import type { StreamCache } from "../stream/stream-capture.ts";
 import { type OpenedResponse, openAnswer } from "../stream/stream-framing.ts";
 import { modelOf, requireModel, requireSentModels } from "../target/model-list.ts";
 import { isStrict, namesBeta, readClientHeader } from "../target/target.ts";
@@ -45,7 +45,7 @@ interface Run {
   form: SentForm | undefined;
   guard: TargetGuard | undefined;
   strict: boolean;
-  capture: StreamCapture | undefined;
+  cache: StreamCache | undefined;
 }
 
 /** The upstream's request, its headers built from nothing, and the value of its JSON body. */
@@ -226,7 +226,7 @@ export interface Target {
   /** Its guardrails, if it has any. */
   guard?: TargetGuard | undefined;
   /** Remembers a streamed response, for the cache. */
-  capture?: StreamCapture;
+  cache?: StreamCache;
   /** Others wait for its response: the call goes on when its caller leaves. */
   isShared?: boolean;
   /** Stores a response that may be read again. Absent: it is not stored. */
@@ -301,8 +301,8 @@ export async function callTarget<Name extends OperationName>(
     const terms = { ...timesOf(target, context), listModels: () => modelsInBody(asked), request: asked };
     const { upstream, attempt } = await callUpstream(prepare(), terms, context, operation.repair && repeat);
     received.headers = upstream.headers;
-    const { guard, capture } = target;
-    const run: Run = { operation, destination, attempt, settings, form, guard, strict: options.strict, capture };
+    const { guard, cache } = target;
+    const run: Run = { operation, destination, attempt, settings, form, guard, strict: options.strict, cache };
     return await replyWithin(attempt, answerUpstream(upstream, run, context));
   } catch (error) {
     const failure = isStreamedForm(form) ? (form.failure() ?? error) : error;
@@ -330,8 +330,7 @@ async function answerUpstream(came: Response, run: Run, context: CallerContext):
   const { operation, form, guard, attempt, destination } = run;
   // the fields of a streamed form are not known
   const mayStream = operation.streamed || isStreamedForm(form);
-  const opened = mayStream ? openAnswer(came, operation.framing) : { response: came, isStream: false };
-  const { response: upstream, isStream } = opened instanceof Promise ? await readStart(opened, run) : opened;
+  const { response: upstream, isStream } = mayStream ? await readStart(came, run) : { response: came, isStream: false };
   if (isStream)
     return guard && guard.held.length > 0 ? answerHeld(upstream, run, context) : answerStream(upstream, run, context);
   if (!isForwarded(upstream, operation)) return answerWhole(upstream, run, context);
@@ -350,11 +349,13 @@ async function answerText(upstream: Response, { attempt, destination }: Run, con
   return { status: upstream.status, headers, body: new TextDecoder().decode(bytes) };
 }
 
-/** A response whose beginning has to be read. @throws {GatewayError} If it breaks off there. */
-function readStart(opened: Promise<OpenedResponse>, { attempt, destination }: Run): Promise<OpenedResponse> {
-  return opened.catch((error: unknown) => {
+/** A response whose beginning may have to be read. @throws {GatewayError} If it breaks off there. */
+async function readStart(came: Response, { operation, attempt, destination }: Run): Promise<OpenedResponse> {
+  try {
+    return await openAnswer(came, operation.framing);
+  } catch (error) {
     throw toAttemptError(error, attempt, destination.provider.slug);
-  });
+  }
 }
 
 /** Whether a response is forwarded unchanged. */

@@ -117,7 +117,7 @@ interface TargetParts {
 async function discardReply({ status, body, finished }: Reply, context: CallerContext): Promise<void> {
   if (body instanceof ReadableStream) {
     await body.cancel().catch(() => {});
-    await (await finished)?.note?.();
+    await finished;
   }
   if (status >= 200 && status <= 299) noteDiscarded(context);
 }

@@ -10,15 +10,16 @@ import type { LoggedUsage } from "../../schemas/logs.ts";
 import type { ServedOperation } from "../adapt/operation.ts";
 import { type Attempt, endCall } from "../call/attempt.ts";
 import { noteDiscarded } from "../call/cost.ts";
-import { noteOriginalEvents } from "../call/log-phases.ts";
 import { unifiedHeaders } from "../call/provider-response.ts";
 import { uncountedOf } from "../call/uncounted-of.ts";
 import type { TargetGuard } from "../guard/target-guard.ts";
 import { type RelayOptions, relayEvents, type StreamEnd } from "../stream/event-relay.ts";
-import { checkEvent } from "../stream/first-event.ts";
-import type { StreamCapture } from "../stream/stream-capture.ts";
+import { checkEvent } from "../stream/opening.ts";
+import { createOriginalStages } from "../stream/original-events.ts";
+import type { StreamObserver } from "../stream/stages.ts";
+import { StreamStages } from "../stream/stages.ts";
+import type { StreamCache } from "../stream/stream-capture.ts";
 import { createCutter } from "../stream/stream-framing.ts";
-import type { StreamObserver } from "../stream/stream-observer.ts";
 
 /** Largest stream that is held back for its guardrails, in bytes. */
 const maxHeldBytes = 16 * 1024 * 1024;
@@ -37,8 +38,8 @@ interface StreamedCall {
   settings: InheritedSettings | undefined;
   guard: TargetGuard | undefined;
   strict: boolean;
-  /** Remembers the stream, for the cache. */
-  capture: StreamCapture | undefined;
+  /** Remembers the stream. */
+  cache: StreamCache | undefined;
 }
 
 function headersOf(upstream: Response, { destination }: StreamedCall, context: CallerContext): Record<string, string> {
@@ -47,37 +48,41 @@ function headersOf(upstream: Response, { destination }: StreamedCall, context: C
   return headers;
 }
 
-/** The client's stream from the upstream's. @throws {GatewayError} If the upstream's says nothing. */
-async function relay(
-  upstream: Response,
-  call: StreamedCall & Pick<RelayOptions, "observer" | "hooks" | "keepAlive" | "onEnd">,
-  context: CallerContext,
-): Promise<ReadableStream<Uint8Array>> {
-  const { attempt, operation, settings, observer, hooks, keepAlive, onEnd } = call;
-  const { framing, media } = operation;
-  const relayed = relayEvents({
-    upstream,
-    attempt,
-    observer,
-    context,
-    hooks,
-    keepAlive,
-    onEnd,
-    blocks: media.maxEventBytes === undefined ? createCutter(framing) : new EventBlocks(media.maxEventBytes),
-    idleMs: settings?.streamIdleTimeoutMs ?? context.services.limits.streamIdleTimeoutMs,
-  });
-  return relayed.catch((error: unknown) => {
-    noteUnanswered(observer, call, context);
-    throw error;
+/** The stages of a stream before its guardrails; where events of a text are converted, the row has what came too. */
+function createStages({ operation, cache }: StreamedCall, context: CallerContext): StreamStages {
+  const parts = operation.createStages();
+  const isRecorded = operation.framing === "sse" && !operation.media.isHeavy;
+  return new StreamStages({
+    ...parts,
+    ...(isRecorded && createOriginalStages(context)),
+    capture: cache?.capture(parts.convert),
   });
 }
 
-/** The observer of a stream; where it converts events of a text, the row has what came too. */
-function createObserver({ operation, capture }: StreamedCall, context: CallerContext): StreamObserver {
-  const observer = operation.createObserver();
-  if (operation.framing === "sse" && !operation.media.isHeavy) noteOriginalEvents(observer, context);
-  capture?.watch(observer);
-  return observer;
+/** The client's stream from the upstream's. @throws {GatewayError} If the upstream's says nothing. */
+async function relay(
+  upstream: Response,
+  call: StreamedCall & { stages: StreamStages } & Pick<RelayOptions, "guardStages" | "keepAlive" | "onEnd">,
+  context: CallerContext,
+): Promise<ReadableStream<Uint8Array>> {
+  const { attempt, operation, settings, stages, guardStages, keepAlive, onEnd } = call;
+  const { framing, media } = operation;
+  try {
+    return await relayEvents({
+      upstream,
+      attempt,
+      stages,
+      guardStages,
+      context,
+      keepAlive,
+      onEnd,
+      blocks: media.maxEventBytes === undefined ? createCutter(framing) : new EventBlocks(media.maxEventBytes),
+      idleMs: settings?.streamIdleTimeoutMs ?? context.services.limits.streamIdleTimeoutMs,
+    });
+  } catch (error) {
+    noteUnanswered(stages.conversion, call, context);
+    throw error;
+  }
 }
 
 /** Token counts of a stream with what is counted besides, and its service tier. */
@@ -115,32 +120,28 @@ function noteEnd(
   log.uncounted = isFailed ? [] : uncountedOf(name, { request, reported, written, isCut: status !== 200 });
 }
 
-/** A streamed response that is forwarded unchanged; its log row is written when it ends. */
+/** A streamed response that is sent as it comes; its log row is written when it ends. */
 export async function answerStream(upstream: Response, call: StreamedCall, context: CallerContext): Promise<Reply> {
   const { log } = context;
-  const { operation, guard, strict } = call;
-  const observer = createObserver(call, context);
-  const hooks = guard?.stream(strict);
+  const { operation, guard, strict, cache } = call;
+  const stages = createStages(call, context);
+  const guardStages = guard?.stages(strict);
   const headers = headersOf(upstream, call, context);
   const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
   const onEnd = (end: StreamEnd) => {
     endCall(call.attempt, context);
-    const status = end.status === 200 ? (hooks?.status ?? end.status) : end.status;
-    finish({
-      status,
-      error: end.error,
-      note() {
-        log.responseBody = operation.media.isHeavy ? null : end.sent;
-        log.isCut = end.status !== 200;
-        // the row shows what the client got
-        if (guard?.hidesOriginals && log.phases) log.phases.original = null;
-        noteEnd(end, observer, call, context);
-      },
-    });
+    log.responseBody = operation.media.isHeavy ? null : end.sent;
+    log.isCut = end.status !== 200;
+    // the row shows what the client got
+    if (guard?.hidesOriginals && log.phases) log.phases.original = null;
+    noteEnd(end, stages.conversion, call, context);
+    const status = end.status === 200 ? (guardStages?.results.status ?? end.status) : end.status;
+    cache?.streamEnded(status);
+    finish({ status, error: end.error });
   };
   const keepAlive = log.operation === "messages" ? "ping" : "comment";
-  const body = await relay(upstream, { ...call, observer, hooks, keepAlive, onEnd }, context);
-  return { status: hooks?.status ?? upstream.status, headers, body, finished };
+  const body = await relay(upstream, { ...call, stages, guardStages, keepAlive, onEnd }, context);
+  return { status: guardStages?.results.status ?? upstream.status, headers, body, finished };
 }
 
 /**
@@ -150,14 +151,14 @@ export async function answerStream(upstream: Response, call: StreamedCall, conte
  */
 export async function answerHeld(upstream: Response, call: StreamedCall, context: CallerContext): Promise<Reply> {
   const { guard, strict, destination } = call;
-  const observer = createObserver(call, context);
+  const stages = createStages(call, context);
   let ended: StreamEnd | undefined;
   const onEnd = (end: StreamEnd) => {
     ended = end;
     endCall(call.attempt, context);
-    noteEnd(end, observer, call, context);
+    noteEnd(end, stages.conversion, call, context);
   };
-  const body = await relay(upstream, { ...call, observer, keepAlive: undefined, onEnd }, context);
+  const body = await relay(upstream, { ...call, stages, keepAlive: undefined, onEnd }, context);
   // the DOM types want bytes that are not shared between threads; these are not
   const held = new Response(body as BodyInit);
   const read = readBytes(held, heldBounds).catch((cause: unknown) => {
@@ -167,7 +168,7 @@ export async function answerHeld(upstream: Response, call: StreamedCall, context
     throw new UpstreamError(502, message, { cause, provider, code: "upstream_bad_answer" });
   });
   const bytes = await read.finally(() => {
-    if (ended && ended.status !== 200 && observer.state() !== "failed") noteDiscarded(context);
+    if (ended && ended.status !== 200 && stages.conversion.state() !== "failed") noteDiscarded(context);
   });
   if (ended?.error) throw ended.error;
   const text = new TextDecoder().decode(bytes);

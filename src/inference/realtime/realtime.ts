@@ -305,23 +305,18 @@ function acceptSession(session: OpenSession, access: KeyAccess, context: CallerC
   const notes = createSessionNotes();
   const meter = createSessionMeter(session, notes, context);
   const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
-  const end = (error: Error | undefined) => {
+  const end = async (error: Error | undefined) => {
     endCall(attempt, context);
     const denial = guard?.denial;
-    finish({
-      status: denial?.status ?? 101,
-      error: denial ?? error,
-      async note() {
-        guard?.note();
-        log.model ??= notes.model();
-        await meter.settleTranscription();
-        log.usage = notes.usage();
-        log.uncounted = notes.uncounted();
-        log.hasUnseenUse = log.uncounted.length > 0;
-        // the events hold what guardrails found
-        log.responseBody = guard?.isTouched ? null : notes.events();
-      },
-    });
+    guard?.note();
+    log.model ??= notes.model();
+    await meter.settleTranscription();
+    log.usage = notes.usage();
+    log.uncounted = notes.uncounted();
+    log.hasUnseenUse = log.uncounted.length > 0;
+    // the events hold what guardrails found
+    log.responseBody = guard?.isTouched ? null : notes.events();
+    finish({ status: denial?.status ?? 101, error: denial ?? error });
   };
   return {
     status: 101,
@@ -345,14 +340,14 @@ function acceptSession(session: OpenSession, access: KeyAccess, context: CallerC
           },
           note: notes.add,
           screen: guard,
-          ended: (how) => end(toSessionError(how, provider)),
+          ended: (how) => void end(toSessionError(how, provider)),
           check: () => checkSession(session, access, meter, context),
         }),
       failed(error) {
         attempt.release();
         upstream.end.terminate();
         const message = "Cannot open the WebSocket: the caller disconnected";
-        end(new ClientClosedError(message, { cause: error, code: "client_closed" }));
+        void end(new ClientClosedError(message, { cause: error, code: "client_closed" }));
       },
     },
   };

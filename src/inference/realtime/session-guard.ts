@@ -84,7 +84,7 @@ class HookedSession implements SessionGuard {
     return this.#checks?.isTouched === true;
   }
 
-  client(message: SocketMessage): Screened | Promise<Screened> {
+  async client(message: SocketMessage): Promise<Screened> {
     if (this.#hooks.before.length === 0) return { pass: [message] };
     const read = readMessage(message);
     const mustRead = this.#hooks.before.some(({ deny }) => deny);
@@ -114,14 +114,13 @@ class HookedSession implements SessionGuard {
     return { pass: [], back: toErrorEvent(error, typeof eventId === "string" ? eventId : null) };
   }
 
-  upstream(message: SocketMessage): Screened | Promise<Screened> {
+  async upstream(message: SocketMessage): Promise<Screened> {
     const [window, checks] = [this.#window, this.#checks];
     if (!window || !checks) return { pass: [message] };
     const text = toText(message);
     if (text === undefined) return { pass: [message] };
     window.add(text, text);
-    const released = window.release();
-    return released instanceof Promise ? released.then((events) => this.#deliver(events)) : this.#deliver(released);
+    return this.#deliver(await window.release());
   }
 
   async finish(): Promise<Screened> {

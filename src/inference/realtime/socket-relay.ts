@@ -1,6 +1,7 @@
 import type { RunningStream } from "../../context.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { type SocketClose, type SocketEnd, type SocketMessage, toSendableClose } from "../../lib/websocket.ts";
+import { clientStallMs } from "../../upstream/client-stream.ts";
 
 /** Who ended a relay. */
 type RelaySide = "client" | "upstream" | "gateway";
@@ -31,8 +32,8 @@ export interface Screened {
 
 /** Checks the messages of both sides before they are sent on. */
 export interface SessionScreen {
-  client(message: SocketMessage): Screened | Promise<Screened>;
-  upstream(message: SocketMessage): Screened | Promise<Screened>;
+  client(message: SocketMessage): Promise<Screened>;
+  upstream(message: SocketMessage): Promise<Screened>;
   /** What still waits of the upstream's messages, which has closed. */
   finish(): Promise<Screened>;
 }
@@ -70,8 +71,6 @@ const highWaterBytes = 256 * 1024;
 const lowWaterBytes = 64 * 1024;
 /** Buffered bytes at which the relay ends, for a side whose peer cannot be paused. */
 const maxWaitingBytes = 8 * 1024 * 1024;
-/** Time in which a side that reads too slowly must read something. */
-const stallMs = 60_000;
 /** How often both sides are pinged, and the caller's key is checked. */
 const pingMs = 30_000;
 /** Time both sides get to close. */
@@ -125,19 +124,21 @@ class Direction {
     if (waiting < this.#waiting) this.#movedAt = now;
     this.#waiting = waiting;
     this.drained();
-    return this.#isHeld && now - this.#movedAt > stallMs;
+    return this.#isHeld && now - this.#movedAt > clientStallMs;
   }
 }
 
-/** Messages of one side that wait for the check of an earlier one. */
+/** Messages of one side that are checked one after the other. */
 interface Backlog {
   readonly waiting: SocketMessage[];
   bytes: number;
-  /** The check that goes on. */
+  /** The checks that go on. */
   checking: Promise<void> | undefined;
+  /** So much waits that its sender is paused. */
+  isPaused: boolean;
 }
 
-const emptyBacklog = (): Backlog => ({ waiting: [], bytes: 0, checking: undefined });
+const emptyBacklog = (): Backlog => ({ waiting: [], bytes: 0, checking: undefined, isPaused: false });
 
 /** Connects two WebSockets: messages of one are sent to the other unchanged, until one of them closes. */
 class SocketRelay implements RunningStream {
@@ -239,39 +240,31 @@ class SocketRelay implements RunningStream {
   /** Checks a message, after those that came before it. */
   #screen(side: "client" | "upstream", message: SocketMessage): void {
     const backlog = this.#backlogs[side];
-    if (backlog.checking) {
-      backlog.waiting.push(message);
-      backlog.bytes += message.length;
-      if (backlog.bytes > maxWaitingBytes) this.#shut(tooSlow);
-      return;
+    backlog.waiting.push(message);
+    backlog.bytes += message.length;
+    if (backlog.bytes > maxWaitingBytes) this.#shut(tooSlow);
+    else if (backlog.bytes > highWaterBytes && !backlog.isPaused) {
+      backlog.isPaused = true;
+      this.#options[side].pause();
     }
-    const screened = this.#options.screen?.[side](message);
-    if (!(screened instanceof Promise)) {
-      if (screened) this.#deliver(side, screened);
-      return;
-    }
-    this.#options[side].pause();
-    backlog.checking = screened.then(
-      (checked) => {
-        this.#deliver(side, checked);
-        this.#continue(side);
-      },
-      () => this.#shut({ code: 1011, reason: "a message could not be checked" }),
-    );
+    backlog.checking ??= this.#checkWaiting(side);
   }
 
-  /** Goes on with the messages that came meanwhile. */
-  #continue(side: "client" | "upstream"): void {
+  async #checkWaiting(side: "client" | "upstream"): Promise<void> {
     const backlog = this.#backlogs[side];
-    backlog.checking = undefined;
-    for (;;) {
-      const next = backlog.waiting.shift();
-      if (next === undefined) break;
-      backlog.bytes -= next.length;
-      if (this.#isEnded) continue;
-      this.#screen(side, next);
-      if (backlog.checking) return;
+    const { screen } = this.#options;
+    try {
+      for (let next = backlog.waiting.shift(); screen && next !== undefined; next = backlog.waiting.shift()) {
+        if (this.#isEnded) break;
+        this.#deliver(side, await screen[side](next));
+        backlog.bytes -= next.length;
+      }
+    } catch {
+      this.#shut({ code: 1011, reason: "a message could not be checked" });
     }
+    backlog.checking = undefined;
+    if (!backlog.isPaused) return;
+    backlog.isPaused = false;
     if (!this.#directions[side].isHeld) this.#options[side].resume();
   }
 

@@ -1,12 +1,11 @@
-import type { CallerContext, RunningStream } from "../../context.ts";
-import { toGatewayError } from "../../errors.ts";
+import type { CallerContext } from "../../context.ts";
+import { ClientClosedError, toGatewayError } from "../../errors.ts";
 import { createStreamBudget } from "../../lib/budget.ts";
 import { type ExactValue, parseExact } from "../../lib/exact-numbers.ts";
 import { isObject, parseJson, stringOf } from "../../lib/json.ts";
-import { KeepAlive } from "../../lib/keep-alive.ts";
 import type { Ending, Reply } from "../../lib/reply.ts";
 import { EventBlocks, eventsWithin, readEvents } from "../../lib/sse.ts";
-import { BodyPieces } from "../../logs/body.ts";
+import { PushedStream } from "../../upstream/client-stream.ts";
 import { operationFacts } from "../facts/operation-facts.ts";
 import { replay } from "../stream/replay.ts";
 import { headersOf, isEventStream, type ModelRound, readRound } from "./model-rounds.ts";
@@ -19,59 +18,47 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** Sends the events of rounds to a caller as they come. */
-class RoundStream implements RunningStream {
+class RoundStream extends PushedStream {
   readonly #form: RoundForm;
   readonly #context: CallerContext;
   readonly #rounds: Rounds;
-  readonly #sent = new BodyPieces();
   readonly #budget = createStreamBudget("the stream of a model");
-  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
-  readonly body: ReadableStream<Uint8Array>;
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  readonly #keepAlive: KeepAlive;
   #number = 0;
-  #hasLeft = false;
   #isStopped = false;
 
   constructor(form: RoundForm, context: CallerContext) {
+    super(context.services, form.operation === "messages" ? "ping" : "comment");
     this.#form = form;
     this.#context = context;
     this.#rounds = new Rounds(form);
-    const { readable, writable } = new TransformStream<Uint8Array, Uint8Array>();
-    this.body = readable;
-    this.#writer = writable.getWriter();
-    this.#writer.closed.catch(() => this.#leave());
-    const { clock, limits } = context.services;
-    const name = form.operation === "messages" ? "ping" : "comment";
-    this.#keepAlive = new KeepAlive(limits.streamKeepAliveMs, clock.monotonic(), name);
   }
 
-  tick(now: number): void {
-    const bytes = this.#keepAlive.take(now);
-    if (bytes) this.#writer.write(bytes).catch(() => {});
+  /** Sends all rounds, from the response to the first one on. */
+  start(first: Response): { body: ReadableStream<Uint8Array>; finished: Promise<Ending> } {
+    this.register();
+    return { body: this.open(), finished: this.#run(first) };
   }
 
-  end(): void {
+  override end(): void {
     this.#isStopped = true;
     this.#reader?.cancel().catch(() => {});
   }
 
-  /** The caller disconnected. */
-  #leave(): void {
-    this.#hasLeft = true;
+  protected override leave(): void {
+    super.leave();
     this.#reader?.cancel().catch(() => {});
   }
 
-  /** Sends events; waits until the caller takes them. */
+  /** Sends events as the client asks for them. @throws {ClientClosedError} If it has left. */
   async #say(events: readonly Item[], write: (value: unknown) => string = JSON.stringify): Promise<void> {
     for (const event of events) {
       const isNumbered = this.#form.operation === "responses";
       const shown = isNumbered ? { ...event, sequence_number: this.#number++ } : event;
       const name = typeof event.type === "string" ? `event: ${event.type}\n` : "";
-      const bytes = encoder.encode(`${name}data: ${write(shown)}\n\n`);
-      this.#sent.add(bytes);
-      this.#keepAlive.note(bytes, this.#context.services.clock.monotonic());
-      await this.#writer.write(bytes);
+      await this.asked();
+      if (this.hasLeft) throw new ClientClosedError("Cannot respond: the caller disconnected");
+      this.send(encoder.encode(`${name}data: ${write(shown)}\n\n`));
     }
   }
 
@@ -121,7 +108,7 @@ class RoundStream implements RunningStream {
   async #runRounds(first: Response): Promise<Ending> {
     for (let response = first; ; ) {
       const round = await this.#read(response);
-      if (this.#hasLeft) return { status: 499 };
+      if (this.hasLeft) return { status: 499 };
       if (this.#isStopped) await this.#say([this.#form.toError("The gateway is stopping")]);
       // the round has sent its error already
       if (!round || this.#isStopped) return { status: 502 };
@@ -137,28 +124,26 @@ class RoundStream implements RunningStream {
     }
   }
 
-  /** Sends all rounds; how it ended. Never rejects. */
-  async run(first: Response): Promise<Ending> {
-    const { services, log } = this.#context;
-    services.streams.add(this);
+  /** How it ended. Never rejects. */
+  async #run(first: Response): Promise<Ending> {
     let ending: Ending;
     try {
       ending = await this.#runRounds(first);
     } catch (error) {
-      ending = this.#hasLeft ? { status: 499 } : { status: toGatewayError(error).status, error };
-      if (!this.#hasLeft) await this.#say([this.#form.toError(toGatewayError(error).message)]).catch(() => {});
+      ending = this.hasLeft ? { status: 499 } : { status: toGatewayError(error).status, error };
+      if (!this.hasLeft) await this.#say([this.#form.toError(toGatewayError(error).message)]).catch(() => {});
     }
-    services.streams.delete(this);
-    log.responseBody = this.#sent;
-    await this.#writer.close().catch(() => {});
+    this.isOver = true;
+    this.unregister();
+    this.#context.log.responseBody = this.sent;
+    this.close();
     return ending;
   }
 }
 
 /** The response to a streaming request: the events of its rounds, from the first one on. */
 export function streamRounds(form: RoundForm, first: Response, context: CallerContext): Reply {
-  const stream = new RoundStream(form, context);
   context.log.stream = true;
   const headers = { ...headersOf(first), "content-type": "text/event-stream; charset=utf-8" };
-  return { status: first.status, headers, body: stream.body, finished: stream.run(first) };
+  return { status: first.status, headers, ...new RoundStream(form, context).start(first) };
 }

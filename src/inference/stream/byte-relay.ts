@@ -1,10 +1,10 @@
-import type { CallerContext, RunningStream, Services } from "../../context.ts";
+import type { CallerContext } from "../../context.ts";
 import { isJsonType } from "../../endpoint.ts";
 import { toGatewayError } from "../../errors.ts";
-import { KeepAlive } from "../../lib/keep-alive.ts";
 import type { Ending, Reply } from "../../lib/reply.ts";
-import { BodyPieces } from "../../logs/body.ts";
+import type { BodyPieces } from "../../logs/body.ts";
 import { AbortReason } from "../../providers/core/call.ts";
+import { PulledStream } from "../../upstream/client-stream.ts";
 import { type Attempt, endCall, toAttemptError } from "../call/attempt.ts";
 
 /** Whether bytes of this content type are readable in a log. */
@@ -20,97 +20,17 @@ function takesKeepAlive(headers: Readonly<Record<string, string>>): boolean {
   return isOpen && /^text\/event-stream(?:;|$)/i.test(headers["content-type"] ?? "");
 }
 
-/** How a forwarded response ended. */
-interface ForwardEnd {
-  failure: unknown;
-  /** The client disconnected. */
-  left: boolean;
-  /** First bytes of a text. */
-  text: BodyPieces | null;
-}
-
-/** Forwards an upstream's response to the client, with limits on idle and total time; `onEnd` is called once. */
-function relayBytes(
-  body: ReadableStream<Uint8Array>,
-  options: {
-    attempt: Attempt;
-    services: Pick<Services, "clock" | "limits" | "streams">;
-    logsText: boolean;
-    observe: ForwardFacts["observe"];
-    /** Whether comments may be sent between its events. */
-    takesKeepAlive: boolean;
-    onEnd(end: ForwardEnd): void;
-  },
-): ReadableStream<Uint8Array> {
-  const { attempt, services, logsText, observe } = options;
-  const { clock, limits, streams } = services;
-  const reader = body.getReader();
-  const startedAt = clock.monotonic();
-  let lastByteAt = startedAt;
-  let sendWhileAsked: ((bytes: Uint8Array) => void) | undefined;
-  const keepAlive = new KeepAlive(options.takesKeepAlive ? limits.streamKeepAliveMs : 0, startedAt);
-  const text = logsText ? new BodyPieces() : null;
-  const flow: RunningStream = {
-    tick(now) {
-      if (now - lastByteAt > limits.streamIdleTimeoutMs || now - startedAt > limits.streamTotalTimeoutMs) {
-        attempt.abort(new AbortReason("idle", "Cannot finish the response: it was idle or took too long"));
-      } else if (sendWhileAsked) {
-        const bytes = keepAlive.take(now);
-        if (bytes) sendWhileAsked(bytes);
-      }
-    },
-    end: () => attempt.abort(new AbortReason("shutdown", "Cannot finish the response: the gateway is stopping")),
-  };
-  streams.add(flow);
-  const end = (failure: unknown, left: boolean) => {
-    if (!streams.delete(flow)) return;
-    attempt.release();
-    options.onEnd({ failure, left, text });
-  };
-  let fail: (error: unknown) => void = () => {};
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        fail = (error) => {
-          if (!streams.has(flow)) return;
-          reader.cancel(error).catch(() => {});
-          end(error, isClientAbort(attempt));
-          // the connection breaks off, as the upstream's did: a clean end would look like a complete response
-          controller.error(error);
-        };
-        // a caller that reads nothing has no pending read for the abort to end
-        attempt.signal.addEventListener("abort", () => fail(attempt.signal.reason), { once: true });
-      },
-      async pull(controller) {
-        try {
-          sendWhileAsked = (bytes) => controller.enqueue(bytes);
-          const { done, value } = await reader.read();
-          sendWhileAsked = undefined;
-          if (!streams.has(flow)) return;
-          lastByteAt = clock.monotonic();
-          if (done) {
-            end(undefined, false);
-            // the request is settled before its response ends: a client that saw the end was counted
-            await Promise.resolve();
-            return controller.close();
-          }
-          keepAlive.note(value, lastByteAt);
-          text?.add(value);
-          observe?.(value);
-          controller.enqueue(value);
-        } catch (error) {
-          fail(error);
-        }
-      },
-      cancel(reason) {
-        attempt.abort(new AbortReason("client", "the caller disconnected"));
-        end(reason, true);
-        // the abort has broken it off already
-        return reader.cancel(reason).catch(() => {});
-      },
-    },
-    { highWaterMark: 0 },
-  );
+/** Reads a response while it is forwarded. */
+export interface ForwardReader {
+  /** Sees each piece. */
+  push(bytes: Uint8Array): void;
+  /**
+   * Records what was read, at the end.
+   *
+   * @param sent First bytes of the text.
+   * @returns A promise only where that takes long: else the request ends together with its response.
+   */
+  end(sent: BodyPieces, isCut: boolean): Promise<void> | undefined;
 }
 
 /** The call of a response, for its log row. */
@@ -120,39 +40,113 @@ interface ForwardFacts {
   provider: string;
   /** Whether the first bytes are logged. */
   logsText: boolean;
-  /** Sees each piece. */
-  observe?: ((bytes: Uint8Array) => void) | undefined;
+  /** Reads a text that is logged. */
+  reader?: ForwardReader | undefined;
+}
+
+/** A response to forward. */
+interface ForwardedResponse {
+  status: number;
+  headers: Record<string, string>;
+  body: ReadableStream<Uint8Array>;
+}
+
+/** Moves the bytes of an upstream to a client, within idle and total time. */
+class ByteRelay extends PulledStream {
+  readonly #response: ForwardedResponse;
+  readonly #facts: ForwardFacts;
+  readonly #context: CallerContext;
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #finished = Promise.withResolvers<Ending>();
+
+  constructor(response: ForwardedResponse, facts: ForwardFacts, context: CallerContext) {
+    super(context.services, takesKeepAlive(response.headers) ? "comment" : undefined);
+    this.#response = response;
+    this.#facts = facts;
+    this.#context = context;
+    this.#reader = response.body.getReader();
+  }
+
+  start(): Reply {
+    const { status, headers } = this.#response;
+    const { signal } = this.#facts.attempt;
+    this.register();
+    const body = this.open();
+    // a caller that reads nothing has no pending read for the abort to end
+    signal.addEventListener("abort", () => this.fail(signal.reason), { once: true });
+    return { status, headers, body, finished: this.#finished.promise };
+  }
+
+  /** A client that pauses has the idle time of its upstream. */
+  protected override isStalled(): boolean {
+    return false;
+  }
+
+  protected override expire(now: number): boolean {
+    const { streamIdleTimeoutMs, streamTotalTimeoutMs } = this.#context.services.limits;
+    if (now - this.lastReadAt <= streamIdleTimeoutMs && now - this.startedAt <= streamTotalTimeoutMs) return false;
+    this.#facts.attempt.abort(new AbortReason("idle", "Cannot finish the response: it was idle or took too long"));
+    return true;
+  }
+
+  override end(): void {
+    const reason = new AbortReason("shutdown", "Cannot finish the response: the gateway is stopping");
+    this.#facts.attempt.abort(reason);
+  }
+
+  protected override async step(): Promise<boolean> {
+    const { done, value } = await this.#reader.read();
+    if (this.isOver) return true;
+    this.lastReadAt = this.now();
+    if (done) {
+      void this.#over(undefined, false);
+      // the request is settled before its response ends: a client that saw the end was counted
+      await Promise.resolve();
+      this.close();
+      return true;
+    }
+    const { logsText, reader } = this.#facts;
+    if (logsText) this.sent.add(value);
+    reader?.push(value);
+    this.write(value);
+    return true;
+  }
+
+  protected override fail(error: unknown): void {
+    if (this.isOver) return;
+    const { reason } = this.#facts.attempt.signal;
+    this.#reader.cancel(error).catch(() => {});
+    void this.#over(error, reason instanceof AbortReason && reason.kind === "client");
+    // the connection breaks off, as the upstream's did: a clean end would look like a complete response
+    this.breakOff(error);
+  }
+
+  protected override leave(reason: unknown): void {
+    this.hasLeft = true;
+    // its listener ends the stream
+    this.#facts.attempt.abort(new AbortReason("client", "the caller disconnected"));
+    void this.#over(reason, true);
+    this.#reader.cancel(reason).catch(() => {});
+  }
+
+  /** Records the end, once. */
+  async #over(failure: unknown, hasLeft: boolean): Promise<void> {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.unregister();
+    const { attempt, provider, logsText, reader } = this.#facts;
+    attempt.release();
+    endCall(attempt, this.#context);
+    const error = failure === undefined ? undefined : toAttemptError(failure, attempt, provider);
+    const status = hasLeft ? 499 : error ? toGatewayError(error).status : this.#response.status;
+    this.#context.log.responseBody = logsText ? this.sent : null;
+    const recording = reader?.end(this.sent, status !== this.#response.status);
+    if (recording) await recording;
+    this.#finished.resolve({ status, error });
+  }
 }
 
 /** A response that is forwarded unchanged; its log row is written when it ends. */
-export function forwardBody(
-  { status, headers, body }: { status: number; headers: Record<string, string>; body: ReadableStream<Uint8Array> },
-  { attempt, provider, logsText, observe }: ForwardFacts,
-  context: CallerContext,
-): Reply {
-  const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
-  const relayed = relayBytes(body, {
-    attempt,
-    services: context.services,
-    logsText,
-    observe,
-    takesKeepAlive: takesKeepAlive(headers),
-    onEnd({ failure, left, text }) {
-      endCall(attempt, context);
-      const error = failure === undefined ? undefined : toAttemptError(failure, attempt, provider);
-      const ended = left ? 499 : error ? toGatewayError(error).status : status;
-      finish({
-        status: ended,
-        error,
-        note() {
-          context.log.responseBody = text;
-        },
-      });
-    },
-  });
-  return { status, headers, body: relayed, finished };
-}
-
-function isClientAbort({ signal }: Attempt): boolean {
-  return signal.reason instanceof AbortReason && signal.reason.kind === "client";
+export function forwardBody(response: ForwardedResponse, facts: ForwardFacts, context: CallerContext): Reply {
+  return new ByteRelay(response, facts, context).start();
 }

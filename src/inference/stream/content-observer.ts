@@ -4,7 +4,8 @@ import { isObject, parseJson, stringOf } from "../../lib/json.ts";
 import { encodeEvent, readEvents } from "../../lib/sse.ts";
 import { Grounding } from "../../schemas/grounding.ts";
 import { contentSays, dataSays } from "./says.ts";
-import { type StreamObserver, toStreamError } from "./stream-observer.ts";
+import type { StreamObserver } from "./stages.ts";
+import { toStreamError } from "./stream-observer.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -32,7 +33,7 @@ export function createContentObserver(): StreamObserver {
   let hasSpoken = false;
   const grounding = new Grounding();
   return {
-    observe(block) {
+    push(block) {
       if (state === "failed") return undefined;
       for (const { data } of readEvents(decoder.decode(block))) {
         hasSpoken ||= dataSays(data, contentSays);
@@ -48,7 +49,6 @@ export function createContentObserver(): StreamObserver {
     state: () => state,
     hasSpoken: () => hasSpoken,
     isOver: () => state === "failed",
-    ending: () => undefined,
     failure: (body, status) => encoder.encode(encodeEvent(toErrorEvent(toStreamError(body, status)))),
     usage() {
       const event = counted === undefined ? undefined : parseJson(counted);

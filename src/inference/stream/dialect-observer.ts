@@ -6,7 +6,8 @@ import type { ChunkCorrector, StreamMapper, UpstreamEvent } from "../../provider
 import { CallIndexes } from "../../providers/shared/call-indexes.ts";
 import { BlockWriter } from "./block-writer.ts";
 import { chunkSays } from "./says.ts";
-import { type StreamObserver, toStreamError } from "./stream-observer.ts";
+import type { StreamObserver } from "./stages.ts";
+import { toStreamError } from "./stream-observer.ts";
 
 const encoder = new TextEncoder();
 
@@ -83,14 +84,14 @@ export function createDialectObserver({ mapper, events, encode, provider }: Dial
     },
   });
   return {
-    observe: (block) => writer.write(block),
+    push: (block) => writer.write(block),
     hasSpoken: () => hasSpoken,
     state: () => (writer.isComplete ? "complete" : "open"),
     isOver() {
       writer.requireRight();
       return writer.isDone;
     },
-    ending: () => encoder.encode(write(events.end(mapper.usage()))),
+    end: () => encoder.encode(write(events.end(mapper.usage()))),
     failure: (body, status) => encoder.encode(write(events.fail(toStreamError(body, status)))),
     usage: () => mapper.usage(),
     model() {

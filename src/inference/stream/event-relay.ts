@@ -1,21 +1,19 @@
-import type { CallerContext, RunningStream } from "../../context.ts";
+import type { CallerContext } from "../../context.ts";
 import { type GatewayError, GuardrailDeniedError, toErrorBody, toGatewayError, UpstreamError } from "../../errors.ts";
 import { DamagedMessageError } from "../../lib/aws-events.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
-import { KeepAlive, type KeepAliveForm } from "../../lib/keep-alive.ts";
+import type { KeepAliveForm } from "../../lib/keep-alive.ts";
 import { Pace } from "../../lib/pace.ts";
-import { EventBlocks, type EventCutter, EventTooLongError } from "../../lib/sse.ts";
-import { BodyPieces } from "../../logs/body.ts";
+import { type EventCutter, EventTooLongError } from "../../lib/sse.ts";
+import type { BodyPieces } from "../../logs/body.ts";
 import { AbortReason } from "../../providers/core/call.ts";
+import { PulledStream } from "../../upstream/client-stream.ts";
 import { type Attempt, endOfTime, toAttemptError } from "../call/attempt.ts";
 import { withoutManagedSecrets } from "../target/managed-secrets.ts";
 import { toDenialEvents } from "./denial-events.ts";
-import { completeRest, type Read, StreamOpening, unansweredError } from "./opening.ts";
-import { type StreamHooks, startOfLastEvent } from "./stream-hooks.ts";
-import type { StreamObserver } from "./stream-observer.ts";
-
-/** A client that reads nothing for this long is disconnected. */
-const clientStallMs = 60_000;
+import { startOfLastEvent } from "./guard-stages.ts";
+import { completeRest, StreamOpening, unansweredError } from "./opening.ts";
+import type { GuardStages, StreamObserver, StreamStages } from "./stages.ts";
 
 /** Most bytes of a shared stream that wait for its caller. */
 const maxAheadBytes = 8 * 1024 * 1024;
@@ -66,278 +64,200 @@ export interface StreamEnd {
 export interface RelayOptions {
   upstream: Response;
   attempt: Attempt;
-  observer: StreamObserver;
+  stages: StreamStages;
+  /** The stages of its guardrails, which are behind the others. */
+  guardStages?: GuardStages | undefined;
   context: CallerContext;
 
   /** Longest idle time inside the stream. */
   idleMs: number;
-  /** Splits the upstream's bytes into whole events; by default server-sent ones. */
-  blocks?: EventCutter;
+  /** Splits the upstream's bytes into whole events. */
+  blocks: EventCutter;
   /** What keeps the client's connection open; undefined where nobody waits for bytes. */
   keepAlive: KeepAliveForm | undefined;
-  /** Guardrails that check what is sent and add their results. */
-  hooks?: StreamHooks | undefined;
   /** Called once. */
   onEnd(end: StreamEnd): void;
 }
 
 /** Moves blocks of events from an upstream to a client; however it ends, `onEnd` is called once. */
-class EventRelay implements RunningStream {
+class EventRelay extends PulledStream {
   readonly #options: RelayOptions;
+  readonly #conversion: StreamObserver;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  readonly #blocks: EventCutter;
-  readonly #startedAt: number;
   readonly #opening: StreamOpening;
-  readonly #keepAlive: KeepAlive;
   /** What was made of the events that the stream begins with. */
   #first: Uint8Array | undefined;
-  /** What was sent, cut at the log's limit. */
-  readonly #sent = new BodyPieces();
-  #sentBytes = 0;
   readonly #pace = new Pace();
-  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  #lastReadAt: number;
-  #lastAskedAt: number;
-  #asking = false;
   #isReading = false;
   /** The whole response is sent; guardrail results may follow. */
   #isWhole = false;
-  #hasLeft = false;
-  #ended = false;
 
   constructor(options: RelayOptions, body: ReadableStream<Uint8Array>) {
+    super(options.context.services, options.keepAlive);
     this.#options = options;
-    this.#blocks = options.blocks ?? new EventBlocks();
+    this.#conversion = options.stages.conversion;
     this.#reader = body.getReader();
-    const { upstream, context, observer, keepAlive } = options;
-    const now = context.services.clock.monotonic();
-    const { streamKeepAliveMs } = context.services.limits;
-    this.#startedAt = now;
-    this.#lastReadAt = now;
-    this.#lastAskedAt = now;
-    this.#keepAlive = new KeepAlive(keepAlive ? streamKeepAliveMs : 0, now, keepAlive);
-    const onFirst = () => this.#begin();
-    const parts = { upstream, context, observer, onFirst, reader: this.#reader, blocks: this.#blocks };
-    this.#opening = new StreamOpening(parts);
-  }
-
-  /** The first event has come. */
-  #begin(): void {
-    const { attempt, context } = this.#options;
-    const { clock, streams } = context.services;
-    this.#lastReadAt = clock.monotonic();
-    attempt.stopTimer();
-    if (attempt.call) attempt.call.firstByteAt = this.#lastReadAt;
-    streams.add(this);
+    this.#opening = new StreamOpening(options, this.#reader);
   }
 
   /** Waits until the stream says something; its error until then is the error of the call. */
   async start(): Promise<ReadableStream<Uint8Array>> {
     const { attempt, context } = this.#options;
     try {
-      this.#first = await this.#opening.read();
+      const first = await this.#opening.readFirst();
+      this.lastReadAt = this.now();
+      attempt.stopTimer();
+      if (attempt.call) attempt.call.firstByteAt = this.lastReadAt;
+      this.register();
+      this.#first = await this.#opening.readOn(first);
     } catch (error) {
-      context.services.streams.delete(this);
+      this.unregister();
       this.#reader.cancel().catch(() => {});
       throw this.#describe(error);
     }
-    this.#lastAskedAt = context.services.clock.monotonic();
-    const body = new ReadableStream<Uint8Array>(
-      {
-        start: (controller) => {
-          this.#controller = controller;
-        },
-        pull: () => this.#pull(),
-        cancel: () => this.#leave(),
-      },
-      attempt.isShared ? sharedStrategy : { highWaterMark: 0 },
-    );
+    const body = this.open(attempt.isShared ? sharedStrategy : undefined);
     // the end of any other attempt ends its stream
     if (attempt.isShared) {
       const { signal } = context.request;
-      if (signal.aborted) this.#leave();
+      if (signal.aborted) this.leave();
       else signal.addEventListener("abort", this.#leaveOnAbort, { once: true });
     }
     return body;
   }
 
-  readonly #leaveOnAbort = () => this.#leave();
+  readonly #leaveOnAbort = () => this.leave();
 
-  tick(now: number): void {
+  override tick(now: number): void {
     this.#opening.tick(now);
-    if (this.#isReading && now - this.#lastReadAt >= quietMs) this.#sendQuiet();
-    const { limits } = this.#options.context.services;
-    const { attempt } = this.#options;
-    if (!this.#asking && now - this.#lastAskedAt > clientStallMs) {
-      this.#leave();
-      this.#controller?.error(new Error("the client reads nothing"));
-    } else if (now - this.#lastReadAt > this.#options.idleMs) {
-      attempt.abort(new AbortReason("idle", "Cannot finish the stream: the upstream stopped sending"));
-    } else if (now - this.#startedAt > limits.streamTotalTimeoutMs) {
-      attempt.abort(new AbortReason("idle", "Cannot finish the stream: it took too long"));
-    } else if (this.#asking && !this.#hasLeft) {
-      const bytes = this.#keepAlive.take(now);
-      if (bytes) this.#controller?.enqueue(bytes);
-    }
+    if (this.#isReading && now - this.lastReadAt >= quietMs) this.#sendQuiet();
+    super.tick(now);
+  }
+
+  protected override expire(now: number): boolean {
+    const { attempt, idleMs, context } = this.#options;
+    const isIdle = now - this.lastReadAt > idleMs;
+    if (!isIdle && now - this.startedAt <= context.services.limits.streamTotalTimeoutMs) return false;
+    const problem = isIdle ? "the upstream stopped sending" : "it took too long";
+    attempt.abort(new AbortReason("idle", `Cannot finish the stream: ${problem}`));
+    return true;
   }
 
   #sendQuiet(): void {
-    const { hooks } = this.#options;
-    if (!hooks?.holds || this.#ended || this.#hasLeft) return;
+    if (this.isOver || this.hasLeft) return;
     try {
-      const released = hooks.releaseQuiet();
-      if (!released) return;
-      hooks.see(released);
-      this.#send(hooks.withPrologue(released));
+      const released = this.#options.guardStages?.releaseQuiet();
+      if (released) this.send(released);
     } catch (denial) {
       this.#fail(denial);
     }
   }
 
-  end(): void {
+  override end(): void {
     this.#options.attempt.abort(new AbortReason("shutdown", "Cannot finish the stream: the gateway is stopping"));
   }
 
-  #send(bytes: Uint8Array): void {
-    this.#sent.add(bytes);
-    this.#sentBytes += bytes.length;
-    if (!this.#hasLeft) this.#controller?.enqueue(bytes);
-    this.#keepAlive.note(bytes, this.#options.context.services.clock.monotonic());
-  }
-
-  /** Sends the next bytes, or the end. */
-  async #pull(): Promise<void> {
-    this.#asking = true;
-    this.#lastAskedAt = this.#options.context.services.clock.monotonic();
-    try {
-      while (!this.#ended) {
-        if ((await this.#step()) && !this.#hasLeft) return;
-      }
-    } catch (error) {
-      this.#fail(this.#options.hooks?.holds ? await this.#sendHeld(error) : error);
-    } finally {
-      this.#asking = false;
-      this.#lastAskedAt = this.#options.context.services.clock.monotonic();
-    }
-  }
-
   /** Reads once; true when something was sent or the stream is over. */
-  async #step(): Promise<boolean> {
+  protected override async step(): Promise<boolean> {
+    const { stages, blocks } = this.#options;
     const first = this.#first;
     this.#first = undefined;
-    if (first !== undefined) return this.#passMade(first);
+    if (first !== undefined) return this.#pass(first);
     this.#isReading = true;
-    const { done, value } = await this.#read();
+    const { done, value } = await (this.#opening.takePending() ?? this.#reader.read());
     this.#isReading = false;
-    if (this.#ended) return true;
-    if (done) {
-      await this.#finish();
-      return true;
-    }
+    if (this.isOver) return true;
+    if (done) return this.#finish();
     const turn = this.#pace.note(value.length);
     if (turn) await turn;
-    if (this.#ended) return true;
-    const block = this.#blocks.push(value);
+    if (this.isOver) return true;
+    const block = blocks.push(value);
     if (block === undefined) return false;
-    if (holdsData(block)) this.#lastReadAt = this.#options.context.services.clock.monotonic();
-    return this.#passMade(this.#options.observer.observe(block));
+    if (holdsData(block)) this.lastReadAt = this.now();
+    return this.#pass(stages.push(block));
   }
 
-  #read(): Promise<Read> {
-    const { pending } = this.#opening;
-    this.#opening.pending = undefined;
-    return pending ?? this.#reader.read();
-  }
-
-  /** Sends what the observer returned for a block; true when something was sent or the stream is over. */
-  #passMade(made: Uint8Array | undefined): boolean | Promise<boolean> {
-    const { hooks } = this.#options;
-    if (!hooks?.holds || made === undefined) return this.#forward(made);
-    const released = hooks.release(made);
-    return released instanceof Promise ? released.then((sent) => this.#forward(sent)) : this.#forward(released);
-  }
-
-  /** Sends events that no guardrail holds back. */
-  #forward(seen: Uint8Array | undefined): boolean | Promise<boolean> {
-    if (this.#ended) return true;
-    const { observer, hooks } = this.#options;
+  /** Sends what a block became; true when something was sent or the stream is over. */
+  #pass(made: Uint8Array | undefined): boolean | Promise<boolean> {
+    const { guardStages: guard } = this.#options;
+    if (guard) return this.#passGuarded(guard, made);
     this.#requireAnswer();
-    if (hooks && seen !== undefined) hooks.see(seen);
-    const output = hooks && seen !== undefined ? hooks.withPrologue(seen) : seen;
-    if (hooks && this.#isOver(output)) return this.#concludeHooked(hooks, output);
-    if (output !== undefined) this.#send(output);
-    if (observer.isOver()) this.#conclude();
-    return output !== undefined || this.#ended;
+    if (made !== undefined) this.send(made);
+    if (this.#conversion.isOver()) this.#conclude();
+    return made !== undefined || this.isOver;
+  }
+
+  /** Sends what guardrails let pass. */
+  async #passGuarded(guard: GuardStages, made: Uint8Array | undefined): Promise<boolean> {
+    const released = made && (await guard.push(made));
+    if (this.isOver) return true;
+    this.#requireAnswer();
+    if (this.#endsWith(released)) return this.#concludeGuarded(guard, released);
+    if (released) this.send(released);
+    return released !== undefined;
   }
 
   /** @throws {UpstreamError} For a stream that ends and said nothing, though it was begun because that took long. */
   #requireAnswer(): void {
-    const { observer, context } = this.#options;
-    if (observer.hasSpoken() || observer.state() === "failed" || !observer.isOver()) return;
+    const { context } = this.#options;
+    const conversion = this.#conversion;
+    if (conversion.hasSpoken() || conversion.state() === "failed" || !conversion.isOver()) return;
     throw unansweredError(context.log.provider ?? "provider");
   }
 
   /** Whether the response is complete; where it breaks, what came before that is sent. */
-  #isOver(output: Uint8Array | undefined): boolean {
+  #endsWith(last: Uint8Array | undefined): boolean {
     try {
-      return this.#options.observer.isOver();
+      return this.#conversion.isOver();
     } catch (error) {
-      if (output !== undefined) this.#send(output);
+      if (last !== undefined) this.send(last);
       throw error;
     }
   }
 
   /** The upstream closed its side. */
-  async #finish(): Promise<void> {
-    const { observer, context } = this.#options;
-    const rest = completeRest(this.#blocks);
-    if (rest) await this.#passMade(observer.observe(rest));
-    if (this.#ended) return;
+  async #finish(): Promise<boolean> {
+    const { stages, blocks, guardStages: guard, context } = this.#options;
+    const rest = completeRest(blocks);
+    if (rest) await this.#pass(stages.push(rest));
+    if (this.isOver) return true;
     const provider = context.log.provider ?? "provider";
-    if (!observer.hasSpoken() && observer.state() !== "failed") throw unansweredError(provider);
-    if (observer.state() === "open") {
+    const state = this.#conversion.state();
+    if (!this.#conversion.hasSpoken() && state !== "failed") throw unansweredError(provider);
+    if (state === "open") {
       const message = `Cannot finish the stream: ${provider} closed it before its end`;
       this.#fail(new UpstreamError(502, message, { provider, code: "upstream_incomplete_stream" }));
-      return;
-    }
-    const { hooks } = this.#options;
-    if (hooks) await this.#concludeHooked(hooks, undefined);
+    } else if (guard) await this.#concludeGuarded(guard, undefined);
     else this.#conclude();
+    return true;
   }
 
   /** Ends the stream as `#conclude`, with the guardrail results. */
-  async #concludeHooked(hooks: StreamHooks, last: Uint8Array | undefined): Promise<boolean> {
-    const { observer } = this.#options;
-    const isFailed = observer.state() === "failed";
-    const made = isFailed ? undefined : observer.ending();
-    const ending = hooks.holds ? await hooks.releaseRest(made) : made;
-    if (this.#ended) return true;
-    if (isFailed) {
-      for (const bytes of [last, ending]) if (bytes) this.#send(bytes);
-      this.#conclude();
-      return true;
+  async #concludeGuarded(guard: GuardStages, last: Uint8Array | undefined): Promise<boolean> {
+    const { attempt, stages } = this.#options;
+    const isFailed = this.#conversion.state() === "failed";
+    const rest = await guard.finish(isFailed ? undefined : stages.end());
+    if (this.isOver) return true;
+    const owed = [last, rest].filter((bytes) => bytes !== undefined);
+    const held = guard.results.holdsLast && !isFailed ? cutLastEvent(owed) : undefined;
+    for (const bytes of held?.before ?? owed) this.send(bytes);
+    if (!isFailed) {
+      this.#isWhole = held === undefined;
+      const said = await Promise.race([guard.results.finish(), endOfTime(attempt)]);
+      if (this.isOver) return true;
+      if (said && !this.hasLeft) this.send(said);
+      if (held) this.send(held.last);
     }
-    if (ending) hooks.see(ending);
-    const owed = [last, ending].filter((bytes) => bytes !== undefined);
-    const held = hooks.holdsLast ? cutLastEvent(owed) : undefined;
-    for (const bytes of held?.before ?? owed) this.#send(bytes);
-    this.#isWhole = held === undefined;
-    const said = await Promise.race([hooks.finish(), endOfTime(this.#options.attempt)]);
-    if (this.#ended) return true;
-    if (said && !this.#hasLeft) this.#send(said);
-    if (held) this.#send(held.last);
-    this.#close(200, undefined);
+    this.#close(isFailed ? 502 : 200, undefined);
     void this.#drain();
     return true;
   }
 
   /** Ends the stream: whatever still comes is not part of it. */
   #conclude(): void {
-    const { observer } = this.#options;
-    const failed = observer.state() === "failed";
-    const ending = failed ? undefined : observer.ending();
-    if (ending !== undefined) this.#send(ending);
-    this.#close(failed ? 502 : 200, undefined);
+    const isFailed = this.#conversion.state() === "failed";
+    const rest = isFailed ? undefined : this.#options.stages.end();
+    if (rest !== undefined) this.send(rest);
+    this.#close(isFailed ? 502 : 200, undefined);
     void this.#drain();
   }
 
@@ -355,14 +275,18 @@ class EventRelay implements RunningStream {
     }
   }
 
+  protected override async fail(cause: unknown): Promise<void> {
+    const { guardStages: guard } = this.#options;
+    this.#fail(guard?.holds ? await this.#sendHeld(guard, cause) : cause);
+  }
+
   /** Sends what guardrails still hold of a response that failed; returns the error to report. */
-  async #sendHeld(error: unknown): Promise<unknown> {
-    const { hooks } = this.#options;
-    if (this.#ended || error instanceof GuardrailDeniedError) return error;
+  async #sendHeld(guard: GuardStages, error: unknown): Promise<unknown> {
+    if (this.isOver || error instanceof GuardrailDeniedError) return error;
     try {
-      const rest = await hooks?.releaseRest();
-      if (rest && !this.#hasLeft) this.#send(rest);
-      return hooks ? await hooks.readFailure(error) : error;
+      const rest = await guard.finish();
+      if (rest && !this.hasLeft) this.send(rest);
+      return await guard.results.readFailure(error);
     } catch (denial) {
       return denial;
     }
@@ -370,15 +294,15 @@ class EventRelay implements RunningStream {
 
   /** A failure after the response started: one error event, then the end. */
   #fail(cause: unknown): void {
-    if (this.#ended) return;
-    const { attempt, observer } = this.#options;
+    if (this.isOver) return;
+    const { attempt } = this.#options;
     const error = this.#describe(cause);
     const shownError = toGatewayError(error);
     shownError.message = withoutManagedSecrets(shownError.message, this.#options.context);
     this.#reader.cancel().catch(() => {});
     if (!(attempt.signal.reason instanceof AbortReason) || attempt.signal.reason.kind !== "client") {
-      const ending = observer.failure(this.#shownBody(shownError), shownError.status);
-      this.#send(cause instanceof GuardrailDeniedError ? toDenialEvents(ending) : ending);
+      const ending = this.#conversion.failure(this.#shownBody(shownError), shownError.status);
+      this.send(cause instanceof GuardrailDeniedError ? toDenialEvents(ending) : ending);
     }
     attempt.abort(new AbortReason("client", "the stream is over"));
     this.#close(shownError.status, error);
@@ -404,16 +328,15 @@ class EventRelay implements RunningStream {
     return toAttemptError(cause, attempt, provider);
   }
 
-  /** The client disconnected. */
-  #leave(): void {
-    if (this.#hasLeft) return;
-    this.#hasLeft = true;
+  protected override leave(): void {
+    if (this.hasLeft) return;
+    this.hasLeft = true;
     // many clients close as soon as the response is complete
-    if (this.#isWhole || this.#ended) return;
+    if (this.#isWhole || this.isOver) return;
     const { attempt } = this.#options;
     if (attempt.isShared) {
       // a read that runs goes on to the end
-      if (!this.#asking) void this.#pull();
+      if (!this.isAsking) void this.pull();
       return;
     }
     attempt.abort(new AbortReason("client", "the caller disconnected"));
@@ -424,26 +347,18 @@ class EventRelay implements RunningStream {
   #close(status: number, error: unknown): void {
     this.#over(status, error);
     // the request is settled before its response ends: a client that saw the end was counted
-    queueMicrotask(() => this.#end());
-  }
-
-  #end(): void {
-    try {
-      this.#controller?.close();
-    } catch {
-      // the client cancelled in the same turn
-    }
+    queueMicrotask(() => this.close());
   }
 
   #over(status: number, error: unknown): void {
-    if (this.#ended) return;
-    this.#ended = true;
-    this.#options.context.services.streams.delete(this);
+    if (this.isOver) return;
+    this.isOver = true;
+    this.unregister();
     const { attempt, context } = this.#options;
     attempt.release();
     // the runtime makes the signal when it is first asked for
     if (attempt.isShared) context.request.signal.removeEventListener("abort", this.#leaveOnAbort);
-    this.#options.onEnd({ status, error, sent: this.#sent, sentBytes: this.#sentBytes });
+    this.#options.onEnd({ status, error, sent: this.sent, sentBytes: this.sentBytes });
   }
 }
 

@@ -3,7 +3,7 @@ import { doneEvent, encodeEvent } from "../../lib/sse.ts";
 import type { StreamMapper } from "../../providers/core/types.ts";
 import { BlockWriter } from "./block-writer.ts";
 import { chunkSays } from "./says.ts";
-import type { StreamObserver } from "./stream-observer.ts";
+import type { StreamObserver } from "./stages.ts";
 
 const encoder = new TextEncoder();
 
@@ -48,7 +48,7 @@ export function createMappedObserver({ mapper, provider, includeUsage }: MappedO
     },
   });
   return {
-    observe: (block) => writer.write(block),
+    push: (block) => writer.write(block),
     hasSpoken: () => hasSpoken,
     state: () => (writer.isComplete ? "complete" : "open"),
     isOver() {
@@ -56,7 +56,7 @@ export function createMappedObserver({ mapper, provider, includeUsage }: MappedO
       // usage may come after the end of the response: only the upstream's close says that nothing more comes
       return false;
     },
-    ending() {
+    end() {
       const usage = includeUsage ? mapper.usage() : undefined;
       const trailer = usage === undefined ? "" : encodeChunk({ ...sharedMembers(last), choices: [], usage });
       return encoder.encode(trailer + doneEvent);

@@ -1,9 +1,20 @@
+import type { CallerContext } from "../../context.ts";
 import { UpstreamError } from "../../errors.ts";
 import { joinBytes } from "../../lib/bytes.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
 import { Pace } from "../../lib/pace.ts";
-import { type EventCutter, EventTooLongError, isWholeEvent, maxEventBytes, readEvents } from "../../lib/sse.ts";
-import { type CheckedStream, checkEvent, readFirstBlock } from "./first-event.ts";
-import type { StreamObserver } from "./stream-observer.ts";
+import {
+  type EventCutter,
+  EventTooLongError,
+  isWholeEvent,
+  maxEventBytes,
+  readEvents,
+  readFirstEventOf,
+} from "../../lib/sse.ts";
+import { statusOfErrorBody } from "../../providers/core/failures.ts";
+import { toProviderError } from "../call/provider-response.ts";
+import type { StreamStages } from "./stages.ts";
+import { typedFailureOf } from "./typed-streams.ts";
 
 /** Longest time that the beginning of a stream is held, in milliseconds: clients and proxies wait for its headers. */
 const maxHeldMs = 15_000;
@@ -12,7 +23,7 @@ const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** What a read of an upstream's body returned. */
-export type Read = Awaited<ReturnType<ReadableStreamDefaultReader<Uint8Array>["read"]>>;
+type Read = Awaited<ReturnType<ReadableStreamDefaultReader<Uint8Array>["read"]>>;
 
 /** The bytes at the end of a stream as an event that only lacks its blank line; undefined if it was cut. */
 export function completeRest(blocks: EventCutter): Uint8Array | undefined {
@@ -29,13 +40,36 @@ export function unansweredError(provider: string): UpstreamError {
   });
 }
 
+/** A stream whose events are inspected. */
+interface CheckedStream {
+  readonly upstream: Response;
+  readonly context: CallerContext;
+}
+
+/** Rejects a malformed event. @throws {UpstreamError} Also the failure it reports. */
+export function checkEvent(data: string, { context, upstream }: CheckedStream): void {
+  if (data === "[DONE]") return;
+  const parsed = parseJson(data);
+  // Google sends failures as a list of one (https://cloud.google.com/apis/design/errors)
+  const value: unknown = Array.isArray(parsed) && isObject(parsed[0]) && parsed[0].error ? parsed[0] : parsed;
+  const provider = context.log.provider ?? "provider";
+  if (!isObject(value)) {
+    throw new UpstreamError(502, `Cannot use the response of ${provider}: its stream does not hold JSON`, {
+      provider,
+      code: "upstream_bad_answer",
+    });
+  }
+  const error = value.error ?? typedFailureOf(value);
+  if (error === undefined || error === null) return;
+  const status = statusOfErrorBody(error);
+  const text = value === parsed && value.error === error ? data : JSON.stringify({ error });
+  throw toProviderError({ status, headers: upstream.headers }, text, context);
+}
+
 /** Parts of a stream whose beginning is read. */
 interface OpeningOptions extends CheckedStream {
-  readonly reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly blocks: EventCutter;
-  readonly observer: StreamObserver;
-  /** Called with the first event. */
-  onFirst(): void;
+  readonly stages: StreamStages;
 }
 
 /**
@@ -44,16 +78,18 @@ interface OpeningOptions extends CheckedStream {
  */
 export class StreamOpening {
   readonly #options: OpeningOptions;
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #expiry = Promise.withResolvers<void>();
   readonly #made: Uint8Array[] = [];
   readonly #pace = new Pace();
   #heldSince: number | undefined;
   #bytes = 0;
   /** A read that runs; whoever reads next waits for it. */
-  pending: Promise<Read> | undefined;
+  #pending: Promise<Read> | undefined;
 
-  constructor(options: OpeningOptions) {
+  constructor(options: OpeningOptions, reader: ReadableStreamDefaultReader<Uint8Array>) {
     this.#options = options;
+    this.#reader = reader;
   }
 
   /** Ends the wait if it takes too long. */
@@ -61,23 +97,60 @@ export class StreamOpening {
     if (this.#heldSince !== undefined && now - this.#heldSince >= maxHeldMs) this.#expiry.resolve();
   }
 
+  /** The read that still runs, once. */
+  takePending(): Promise<Read> | undefined {
+    const pending = this.#pending;
+    this.#pending = undefined;
+    return pending;
+  }
+
+  /**
+   * Reads up to the first event, so that a failure before it still is a response with a status.
+   *
+   * @throws {UpstreamError} If the stream ends, breaks or reports an error before its first event.
+   * @throws {EventTooLongError} If what comes before it is longer than an event may be.
+   */
+  async readFirst(): Promise<Uint8Array> {
+    const { blocks, context } = this.#options;
+    let passedOver = 0;
+    for (;;) {
+      const { done, value } = await this.#reader.read();
+      const bytes = done ? blocks.takeRest() : blocks.push(value);
+      const event = bytes && readFirstEventOf(bytes);
+      if (bytes && event) {
+        checkEvent(event.data, this.#options);
+        return bytes;
+      }
+      // endless blank lines and comments are not a stream
+      passedOver += bytes?.length ?? 0;
+      if (passedOver > maxEventBytes) throw new EventTooLongError();
+      if (done) {
+        const provider = context.log.provider ?? "provider";
+        const message = `Cannot use the response of ${provider}: its stream ended before the first event`;
+        throw new UpstreamError(502, message, { provider, code: "upstream_empty_stream" });
+      }
+      const turn = this.#pace.note(value.length);
+      if (turn) await turn;
+    }
+  }
+
   /**
    * What the client gets first; undefined for nothing yet.
    *
+   * @param first The first events.
    * @throws {UpstreamError} If the stream ends, breaks or reports an error before it says something.
    */
-  async read(): Promise<Uint8Array | undefined> {
-    const { reader, blocks, context, onFirst } = this.#options;
-    let block: Uint8Array | undefined = await readFirstBlock(reader, blocks, this.#options);
-    onFirst();
+  async readOn(first: Uint8Array): Promise<Uint8Array | undefined> {
+    const { blocks, context } = this.#options;
     this.#heldSince = context.services.clock.monotonic();
+    let block: Uint8Array | undefined = first;
     for (let isDone = false; !this.#isOpen(block, isDone); ) {
-      this.pending = reader.read();
+      this.#pending = this.#reader.read();
       // an end of the wait leaves it to the next reader
-      this.pending.catch(() => {});
-      const read = await Promise.race([this.pending, this.#expiry.promise]);
+      this.#pending.catch(() => {});
+      const read = await Promise.race([this.#pending, this.#expiry.promise]);
       if (!read) break;
-      this.pending = undefined;
+      this.#pending = undefined;
       isDone = read.done;
       block = read.done ? completeRest(blocks) : blocks.push(read.value);
       const turn = read.done ? undefined : this.#pace.note(read.value.length);
@@ -88,20 +161,20 @@ export class StreamOpening {
 
   /** Whether a block of events says something. @throws {UpstreamError} If nothing can follow, or it reports an error. */
   #isOpen(block: Uint8Array | undefined, isDone: boolean): boolean {
-    const { observer, context } = this.#options;
+    const { stages, context } = this.#options;
     if (block) {
-      const made = observer.observe(block);
-      if (observer.hasSpoken()) {
+      const made = stages.push(block);
+      if (stages.conversion.hasSpoken()) {
         if (made) this.#made.push(made);
         return true;
       }
       for (const { data } of readEvents(decoder.decode(block))) checkEvent(data, this.#options);
       this.#bytes += block.length;
       if (this.#bytes > maxEventBytes) throw new EventTooLongError();
-      // whoever cut the block may use its memory again
+      // a copy: the cutter reuses its buffer
       if (made) this.#made.push(made.slice());
     }
-    if (isDone || observer.isOver()) throw unansweredError(context.log.provider ?? "provider");
+    if (isDone || stages.conversion.isOver()) throw unansweredError(context.log.provider ?? "provider");
     return false;
   }
 }

@@ -9,7 +9,7 @@ import type { OperationName } from "../../providers/core/operations.ts";
 import type { ResponsesResponse } from "../../schemas/responses.ts";
 import { asksForUsage, operationFacts } from "../facts/operation-facts.ts";
 import { isStrict } from "../target/target.ts";
-import { withStreamResults } from "./stream-hooks.ts";
+import { withStreamResults } from "./guard-stages.ts";
 
 /** Fields of a choice that belong to its end. */
 function endOf({ finish_reason = null }: Body): Body {

@@ -6,30 +6,7 @@ import type { ChunkCorrector } from "../../providers/core/types.ts";
 import { KnownEvent } from "./known-event.ts";
 import { chunkSays, dataSays } from "./says.ts";
 import { hasNullArguments, scanEvents, toByteText } from "./sse-scan.ts";
-
-/** Observes a stream of events that reaches the client in the upstream's own shape. */
-export interface StreamObserver {
-  /** Sees the bytes of whole events and returns what to send: the same, others, or none. */
-  observe(block: Uint8Array): Uint8Array | undefined;
-  /** `complete`: the response is complete. `failed`: the upstream reported a failure to the client itself. */
-  state(): "open" | "complete" | "failed";
-  /** Whether an event said something: others name the response, count tokens, or keep the connection open. */
-  hasSpoken(): boolean;
-  /** Whether the event that ends a stream, or a failure, has come: nothing after it is sent. */
-  isOver(): boolean;
-  /** What the client still needs after a normal end. */
-  ending(): Uint8Array | undefined;
-  /** Error event in the form of the route; `status` is the one a non-streaming response would have had. */
-  failure(body: object, status: number): Uint8Array;
-  /** Usage the upstream reported; undefined while it reported none. */
-  usage(): unknown;
-  /** The model that responds; undefined where no inspected event names it. */
-  model?(): string | undefined;
-  /** The service tier that answers; undefined where no event that was looked into names it. */
-  tier?(): unknown;
-  /** The complete response, if the last event of the stream contains it. */
-  answer?(): object | undefined;
-}
+import type { StreamObserver } from "./stages.ts";
 
 /** The fields of the gateway's error body, for streams with error events in a form of the route. */
 export function toStreamError(body: object, status: number): StreamError {
@@ -220,7 +197,7 @@ export function createCompletionObserver(options: CompletionObserverOptions): St
   };
 
   return {
-    observe(block) {
+    push(block) {
       hasSpoken ||= someEvent(block, ({ data }) => dataSays(data, chunkSays));
       const start = findFirstRead(block);
       if (start === undefined) return block;
@@ -240,7 +217,7 @@ export function createCompletionObserver(options: CompletionObserverOptions): St
       if (events.failure !== undefined) throw events.failure;
       return events.done || events.failed;
     },
-    ending: () => (events.done ? undefined : encoder.encode(events.takeOwed().map(encodeData).join("") + doneEvent)),
+    end: () => (events.done ? undefined : encoder.encode(events.takeOwed().map(encodeData).join("") + doneEvent)),
     failure: (body) => encoder.encode(encodeEvent(body)),
     usage: () => events.usage,
     model: () => events.model,

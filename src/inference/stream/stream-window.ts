@@ -146,9 +146,9 @@ export class EventWindow {
   }
 
   /** The events that may be sent now that others were added. */
-  release(): readonly string[] | Promise<readonly string[]> {
-    const looked = this.#lookAtDue();
-    return looked ? looked.then(() => this.#release(false)) : this.#release(false);
+  async release(): Promise<readonly string[]> {
+    await this.#lookAtDue();
+    return this.#release(false);
   }
 
   /** The events that still wait, at the end of the response. */
@@ -229,23 +229,24 @@ export class EventWindow {
     }
   }
 
-  /** Looks at what came; a promise where that takes long. */
-  #lookAtDue(): Promise<void> | undefined {
-    if (this.#due.size === 0) return undefined;
+  /** Looks at what came. */
+  async #lookAtDue(): Promise<void> {
     for (const [text, { isEnd, isRepeat }] of this.#due) {
       this.#due.delete(text);
-      const looked = this.#checks.look(text, isEnd, isRepeat);
-      if (looked) return looked.then(() => this.#lookAtDue());
+      await this.#checks.look(text, isEnd, isRepeat);
     }
-    return undefined;
   }
 
   /** The events at the front whose text is settled. */
-  #release(isAll: boolean): string[] | Promise<string[]> {
+  async #release(isAll: boolean): Promise<readonly string[]> {
     if (this.#checks.isDenied) return [];
     const { released, open } = this.#takeSettled(isAll);
     const isLate = open && (this.#waitingLength > maxWaiting || this.#checks.isQuiet(open.text));
-    return isLate ? this.#releaseLate(open.text, released) : released;
+    if (!isLate) return released;
+    // its text is looked at as if it had ended
+    await this.#checks.look(open.text, true);
+    open.text.isEnded = true;
+    return [...released, ...(await this.#release(false))];
   }
 
   /** Takes the events up to the first one with text that is not settled. */
@@ -260,13 +261,6 @@ export class EventWindow {
     }
     if (released.length > 0) this.#waiting = this.#waiting.slice(released.length);
     return { released, open };
-  }
-
-  /** Goes on without waiting for the rest of a text: it is looked at as if it had ended. */
-  async #releaseLate(text: StreamText, before: readonly string[]): Promise<string[]> {
-    await this.#checks.look(text, true);
-    text.isEnded = true;
-    return [...before, ...(await this.#release(false))];
   }
 
   /** An event as it is sent: as it came, unless something in it is replaced. */
@@ -311,10 +305,9 @@ export class StreamWindow {
   }
 
   /** Takes whole events and returns those that may be sent; undefined for none. */
-  push(block: Uint8Array): Uint8Array | undefined | Promise<Uint8Array | undefined> {
+  async push(block: Uint8Array): Promise<Uint8Array | undefined> {
     this.#add(block);
-    const released = this.#events.release();
-    return released instanceof Promise ? released.then(encode) : encode(released);
+    return encode(await this.#events.release());
   }
 
   /** The events that need not wait while the provider says nothing. */

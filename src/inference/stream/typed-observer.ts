@@ -4,7 +4,8 @@ import { encodeEvent, readEvents, someEvent } from "../../lib/sse.ts";
 import type { StreamMapper } from "../../providers/core/types.ts";
 import { toStreamFailure } from "./block-writer.ts";
 import { dataSays } from "./says.ts";
-import { type StreamObserver, toStreamError } from "./stream-observer.ts";
+import type { StreamObserver } from "./stages.ts";
+import { toStreamError } from "./stream-observer.ts";
 
 type Members = Record<string, unknown>;
 
@@ -100,16 +101,12 @@ class TypedState {
 function observeWith(
   state: TypedState,
   stream: TypedStream,
-  observe: StreamObserver["observe"],
-): Pick<
-  StreamObserver,
-  "observe" | "state" | "hasSpoken" | "ending" | "failure" | "usage" | "model" | "tier" | "answer"
-> {
+  push: StreamObserver["push"],
+): Omit<StreamObserver, "isOver"> {
   return {
-    observe,
+    push,
     state: () => state.ended ?? "open",
     hasSpoken: () => state.hasSpoken,
-    ending: () => undefined,
     failure(body, status) {
       const seen: StreamProgress = { begun: state.begun, lastText: () => decoder.decode(state.last) };
       const events = stream.toFailures(toStreamError(body, status), seen);
@@ -125,7 +122,7 @@ function observeWith(
 /** Observer of streams of typed events that are forwarded unchanged. */
 export function createTypedObserver(stream: TypedStream): StreamObserver {
   const state = new TypedState(stream);
-  const observe = (block: Uint8Array): Uint8Array | undefined => {
+  const push = (block: Uint8Array): Uint8Array | undefined => {
     if (state.isOver) return undefined;
     state.last = block;
     const text = decoder.decode(block);
@@ -137,14 +134,14 @@ export function createTypedObserver(stream: TypedStream): StreamObserver {
     }
     return block;
   };
-  return { ...observeWith(state, stream, observe), isOver: () => state.isOver };
+  return { ...observeWith(state, stream, push), isOver: () => state.isOver };
 }
 
 /** As `createTypedObserver`, for upstreams that frame the same events differently: `mapper` unpacks them. */
 export function createReframedObserver(stream: TypedStream, mapper: StreamMapper, provider: string): StreamObserver {
   const state = new TypedState(stream);
   let failure: Error | undefined;
-  const observe = (block: Uint8Array): Uint8Array | undefined => {
+  const push = (block: Uint8Array): Uint8Array | undefined => {
     let text = "";
     for (const upstream of readEvents(decoder.decode(block))) {
       if (failure !== undefined || state.isOver) break;
@@ -168,5 +165,5 @@ export function createReframedObserver(stream: TypedStream, mapper: StreamMapper
     if (failure !== undefined) throw failure;
     return state.isOver;
   };
-  return { ...observeWith(state, stream, observe), isOver };
+  return { ...observeWith(state, stream, push), isOver };
 }

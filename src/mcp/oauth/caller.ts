@@ -45,11 +45,13 @@ async function authenticateOwn(context: RequestContext, token: string): Promise<
     return refuse("Cannot use this token: it is for another address");
   }
   const principal = await principalOf(context, access);
-  const credentials = { gatewayKey: token, providerCredential: undefined, providerAuthorization: undefined };
-  const caller = withCaller(context, principal, credentials);
-  caller.authenticateAgain = async () =>
-    (await context.services.oauth.accessTokens.verify(token)) ? principalOf(context, access) : refuse(isOver);
-  return caller;
+  return withCaller(context, principal, {
+    gatewayKey: token,
+    providerCredential: undefined,
+    providerAuthorization: undefined,
+    authenticateAgain: async () =>
+      (await context.services.oauth.accessTokens.verify(token)) ? principalOf(context, access) : refuse(isOver),
+  });
 }
 
 const isOver = "Cannot use this token: it is not valid, or not any more";

@@ -133,10 +133,12 @@ export async function authenticateExternal(context: RequestContext, token: strin
   context.log.secrets.push(token);
   // no key of the gateway: a text that nobody sends stands for it, since some upstreams may get the token
   const gatewayKey = `token-of-${crypto.randomUUID()}`;
-  const credentials = { gatewayKey, providerCredential: undefined, providerAuthorization: undefined };
-  const caller = withCaller(context, principal, credentials);
-  caller.authenticateAgain = async () => (await requireExternal(context, server, token)).principal;
-  return caller;
+  return withCaller(context, principal, {
+    gatewayKey,
+    providerCredential: undefined,
+    providerAuthorization: undefined,
+    authenticateAgain: async () => (await requireExternal(context, server, token)).principal,
+  });
 }
 
 /** The caller of a token that the server accepts. @throws {GatewayError} If it is not valid, or the member has no access. */

@@ -111,6 +111,8 @@ export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules
 /** Text operations. */
 export const textOperations: readonly OpenaiOperation[] = ["chat", "complete", "embed", "models"];
 
+type TextAdapter = OperationAdapter<"chat"> & OperationAdapter<"complete">;
+
 function withDefaultModel(rules: RequestRules = {}, model: string | undefined): RequestRules {
   return model === undefined ? rules : { ...rules, defaults: { ...rules.defaults, model } };
 }
@@ -119,14 +121,14 @@ function withDefaultModel(rules: RequestRules = {}, model: string | undefined): 
  * A chat whose responses are returned unchanged, except that strict responses of custom hosts lose their reasoning, and calls of
  * their streams have the right indexes.
  */
-function hideReasoning(adapter: OperationAdapter<"chat">): void {
-  const hides = ({ strict, hasCustomHost }: ConversionOptions) => strict && hasCustomHost === true;
-  adapter.fromUpstream = (body, _request, options) => (hides(options) ? readWithoutReasoning(body) : undefined);
-  adapter.chunkCorrector = (request, options) => {
+const hidesReasoning = ({ strict, hasCustomHost }: ConversionOptions) => strict && hasCustomHost === true;
+const reasoningHidden: Pick<TextAdapter, "fromUpstream" | "chunkCorrector"> = {
+  fromUpstream: (body, _request, options) => (hidesReasoning(options) ? readWithoutReasoning(body) : undefined),
+  chunkCorrector(request, options) {
     if (options.hasCustomHost !== true) return undefined;
-    return joinCorrectors(hides(options) ? createReasoningRemover() : undefined, correctCalls(request));
-  };
-}
+    return joinCorrectors(hidesReasoning(options) ? createReasoningRemover() : undefined, correctCalls(request));
+  },
+};
 
 function hasTools(request: object): boolean {
   const tools: unknown = Reflect.get(request, "tools");
@@ -134,30 +136,32 @@ function hasTools(request: object): boolean {
 }
 
 /** A chat or text completion. */
-function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCompatibleRules) {
+function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCompatibleRules): TextAdapter {
   const { pathPrefix = "", answers } = rules;
   const path = pathPrefix + (kind === "chat" ? "/chat/completions" : "/completions");
-  const adapter: OperationAdapter<"chat"> & OperationAdapter<"complete"> = {
+  const adapter: TextAdapter = {
     path: () => path,
     toUpstream: createRequestMap(slug, withDefaultModel(rules[kind], rules.model), { streams: true }),
   };
-  if (!answers && rules.hidesReasoning && kind === "chat") hideReasoning(adapter);
-  if (!answers) return adapter;
+  if (!answers) return { ...adapter, ...(rules.hidesReasoning && kind === "chat" && reasoningHidden) };
   const reader = { ...answers, slug, kind, calledMembers: calledMembers(answers) };
   const read = rules.rarelyChanged ? createAnswerCorrector(reader) : createAnswerReader(reader);
   // whether calls will follow is not known while reasoning is streamed: it stays where the request has tools
   const streamed = (request: object) => (hasTools(request) ? reader : { ...reader, calledMembers: plainMessage });
-  adapter.fromUpstream = (body, _request, options) => read(body, options);
-  adapter.streamMapper = (request, options) => {
-    const mapper = createChunkMapper(streamed(request), options);
-    return demandsDetails(answers) ? withDetails(mapper, options) : mapper;
-  };
-  if (rules.rarelyChanged) {
-    adapter.chunkCorrector = (request, options) =>
+  const corrected: Pick<typeof adapter, "chunkCorrector"> = {
+    chunkCorrector: (request, options) =>
       // details have another place than in the host's chunks
-      demandsDetails(answers) && hasTools(request) ? undefined : createChunkCorrector(streamed(request), options);
-  }
-  return adapter;
+      demandsDetails(answers) && hasTools(request) ? undefined : createChunkCorrector(streamed(request), options),
+  };
+  return {
+    ...adapter,
+    fromUpstream: (body, _request, options) => read(body, options),
+    streamMapper(request, options) {
+      const mapper = createChunkMapper(streamed(request), options);
+      return demandsDetails(answers) ? withDetails(mapper, options) : mapper;
+    },
+    ...(rules.rarelyChanged && corrected),
+  };
 }
 
 function embedOperation(slug: string, rules: OpenaiCompatibleRules): OperationAdapter<"embed"> {
@@ -171,11 +175,13 @@ function embedOperation(slug: string, rules: OpenaiCompatibleRules): OperationAd
     ...(embedsAtMost !== undefined && inBatches(embedsAtMost)),
   };
   if (!map && !embedsStringsOnly) return adapter;
-  adapter.toUpstream = (request, options) => {
-    if (embedsStringsOnly) requireStringsOrObjects(slug, request);
-    return map ? map(request, options) : request;
+  return {
+    ...adapter,
+    toUpstream(request, options) {
+      if (embedsStringsOnly) requireStringsOrObjects(slug, request);
+      return map ? map(request, options) : request;
+    },
   };
-  return adapter;
 }
 
 function rerankOperation(

@@ -4,12 +4,14 @@ import type { Body, RequestType } from "../../guardrails/types.ts";
 import type { WindowChecks } from "../../guardrails/window.ts";
 import { encodeEvent } from "../../lib/sse.ts";
 import { StreamAssembler } from "../../logs/assemble.ts";
+import { GuardStages, type ResultsStage, type Stage, type WindowStage } from "./stages.ts";
 import { StreamWindow } from "./stream-window.ts";
 
 /** Longest streamed text that guardrails check, in bytes as sent. */
 const maxSeen = 16 * 1024 * 1024;
 
 const encoder = new TextEncoder();
+const decoder = new TextDecoder();
 
 /** The guardrails of a streamed response's target. */
 interface StreamGuard {
@@ -23,8 +25,8 @@ interface StreamGuard {
   readFailure(failure: unknown): Promise<unknown>;
 }
 
-/** What the guardrails of a stream are made from. */
-interface StreamHooksOptions {
+/** What the stages of a stream's guardrails are made from. */
+interface GuardStagesOptions {
   guard: StreamGuard;
   requestType: RequestType;
   /** The request that is answered. */
@@ -100,7 +102,7 @@ export function withStreamResults(
     strict,
     before,
     after,
-  }: Pick<StreamHooksOptions, "requestType" | "strict" | "before"> & {
+  }: Pick<GuardStagesOptions, "requestType" | "strict" | "before"> & {
     after: PhaseOutcome["results"];
   },
 ): string {
@@ -111,106 +113,107 @@ export function withStreamResults(
   return withFirst(text.slice(0, end) + last + text.slice(end), first, requestType);
 }
 
-/** Observes a stream for its guardrails and writes their results. */
-export class StreamHooks {
-  readonly #options: StreamHooksOptions;
+/** Collects what is sent of a response, for the guardrails that read all of it. */
+class Watch implements Stage {
   readonly #assembler = new StreamAssembler();
   readonly #decoder = new TextDecoder();
   #seen = 0;
-  #isCut = false;
-  #hasBegun = false;
-  readonly #window: StreamWindow | undefined;
+  isCut = false;
 
-  constructor(options: StreamHooksOptions) {
+  push(block: Uint8Array): Uint8Array {
+    this.#seen += block.length;
+    if (this.#seen > maxSeen) this.isCut = true;
+    else this.#assembler.push(this.#decoder.decode(block));
+    return block;
+  }
+
+  result(): Body | undefined {
+    return this.#assembler.result();
+  }
+}
+
+/** Holds events back until the checks have seen enough of their text. */
+class Window implements WindowStage {
+  readonly #options: GuardStagesOptions;
+  readonly #checks: WindowChecks;
+  readonly #window: StreamWindow;
+
+  constructor(checks: WindowChecks, options: GuardStagesOptions) {
+    const { requestType, request } = options;
     this.#options = options;
-    const { checks, requestType, request } = options;
-    this.#window = checks && new StreamWindow(checks, { requestType, request: new RequestStrings(request) });
+    this.#checks = checks;
+    this.#window = new StreamWindow(checks, { requestType, request: new RequestStrings(request) });
   }
 
-  /** Events are held back for a window. */
-  get holds(): boolean {
-    return this.#window !== undefined;
+  async push(block: Uint8Array): Promise<Uint8Array | undefined> {
+    return this.#permit(await this.#window.push(block));
   }
 
-  /**
-   * Takes whole events and returns those that may be sent.
-   *
-   * @throws {GuardrailDeniedError} If a guardrail denies the response.
-   */
-  release(bytes: Uint8Array): Uint8Array | undefined | Promise<Uint8Array | undefined> {
-    const released = this.#window ? this.#window.push(bytes) : bytes;
-    if (released instanceof Promise) return released.then((sent) => this.#permit(sent));
-    return this.#permit(released);
-  }
-
-  /**
-   * The events that still wait, at the end of the response.
-   *
-   * @param ending What follows them.
-   * @throws {GuardrailDeniedError} If a guardrail denies the response.
-   */
-  async releaseRest(ending?: Uint8Array): Promise<Uint8Array | undefined> {
-    return this.#window && this.#permit(await this.#window.finish(ending));
-  }
-
-  /**
-   * The events that need not wait while the provider says nothing.
-   *
-   * @throws {GuardrailDeniedError} If a guardrail denies the response.
-   */
   releaseQuiet(): Uint8Array | undefined {
-    return this.#permit(this.#window?.releaseQuiet());
+    return this.#permit(this.#window.releaseQuiet());
   }
 
-  /** The failure of a response as its client may see it. */
-  readFailure(failure: unknown): Promise<unknown> {
-    return this.#options.guard.readFailure(failure);
+  async finish(ending: Uint8Array | undefined): Promise<Uint8Array | undefined> {
+    return this.#permit(await this.#window.finish(ending));
   }
 
+  /** @throws {GuardrailDeniedError} If a guardrail denies the response. */
   #permit(released: Uint8Array | undefined): Uint8Array | undefined {
-    const { checks, guard, strict } = this.#options;
-    if (checks?.isDenied) throw guard.toDenial(checks.results(), strict);
+    const { guard, strict } = this.#options;
+    if (this.#checks.isDenied) throw guard.toDenial(this.#checks.results(), strict);
     return released;
+  }
+}
+
+/** Writes the results of the guardrails. */
+class Results implements ResultsStage {
+  readonly #options: GuardStagesOptions;
+  readonly #watch: Watch | undefined;
+  #hasBegun: boolean;
+
+  constructor(options: GuardStagesOptions, watch: Watch | undefined) {
+    this.#options = options;
+    this.#watch = watch;
+    this.#hasBegun = options.strict || options.before.length === 0;
   }
 
   get status(): number {
     return this.#options.guard.status;
   }
 
-  /** The last event waits for the guardrail results: clients of this API read nothing after it. */
   get holdsLast(): boolean {
-    const { requestType, isWatched, strict } = this.#options;
-    return (isWatched || this.holds) && !strict && requestType === "createModelResponse";
+    const { requestType, checks, strict } = this.#options;
+    return (this.#watch !== undefined || checks !== undefined) && !strict && requestType === "createModelResponse";
   }
 
-  /** Whole events to be sent; the first ones with the results of the guardrails before the call. */
-  withPrologue(bytes: Uint8Array): Uint8Array {
-    const { strict, before, requestType } = this.#options;
-    if (this.#hasBegun || strict || before.length === 0) return bytes;
+  /** The first events with the results of the guardrails before the call. */
+  push(block: Uint8Array): Uint8Array {
+    if (this.#hasBegun) return block;
     this.#hasBegun = true;
+    const { before, requestType } = this.#options;
     const first = encodeResults(requestType, { before_request_hooks: before });
-    return encoder.encode(withFirst(this.#decoder.decode(bytes), first, requestType));
+    return encoder.encode(withFirst(decoder.decode(block), first, requestType));
   }
 
-  /** Observes whole events as they are sent. */
-  see(bytes: Uint8Array): void {
-    if (!this.#options.isWatched || this.#isCut) return;
-    this.#seen += bytes.length;
-    if (this.#seen > maxSeen) this.#isCut = true;
-    else this.#assembler.push(this.#decoder.decode(bytes));
-  }
-
-  /** The event after a complete response; undefined where there are no results. */
   async finish(): Promise<Uint8Array | undefined> {
-    const { guard, strict, isWatched, checks } = this.#options;
-    const answer = isWatched ? this.#assembler.result() : undefined;
+    const { guard, strict, checks, requestType } = this.#options;
+    const answer = this.#watch?.result();
     const windowed = checks?.results() ?? [];
-    const results = await guard.conclude(answer, { windowed, isCut: this.#isCut });
+    const results = await guard.conclude(answer, { windowed, isCut: this.#watch?.isCut ?? false });
     guard.store(checks?.isTouched ? answer : undefined);
-    return strict || results.length === 0 ? undefined : this.#encode({ after_request_hooks: results });
+    if (strict || results.length === 0) return undefined;
+    return encoder.encode(encodeResults(requestType, { after_request_hooks: results }));
   }
 
-  #encode(results: object): Uint8Array {
-    return encoder.encode(encodeResults(this.#options.requestType, results));
+  readFailure(failure: unknown): Promise<unknown> {
+    return this.#options.guard.readFailure(failure);
   }
+}
+
+/** The stages of a streamed response's guardrails. */
+export function createGuardStages(options: GuardStagesOptions): GuardStages {
+  const { checks, isWatched } = options;
+  const watch = isWatched ? new Watch() : undefined;
+  const window = checks && new Window(checks, options);
+  return new GuardStages({ window, watch, results: new Results(options, watch) });
 }

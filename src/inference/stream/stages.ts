@@ -1,0 +1,154 @@
+import { joinBytes } from "../../lib/bytes.ts";
+
+/** One step on the way of a stream from its provider to its client. Blocks hold whole events. */
+export interface Stage {
+  /** Takes a block; what goes on to the next stage: the same, other bytes, or nothing. */
+  push(block: Uint8Array): Uint8Array | undefined;
+  /** What it still holds at the normal end of the stream. */
+  end?(): Uint8Array | undefined;
+}
+
+/** The stage that makes the client's events of the provider's, or forwards them, and reads what they report. */
+export interface StreamObserver extends Stage {
+  /** `complete`: the response is complete. `failed`: the upstream reported a failure to the client itself. */
+  state(): "open" | "complete" | "failed";
+  /** Whether an event said something: others name the response, count tokens, or keep the connection open. */
+  hasSpoken(): boolean;
+  /** Whether the event that ends a stream, or a failure, has come: nothing after it is sent. */
+  isOver(): boolean;
+  /** Error event in the form of the route; `status` is the one a non-streaming response would have had. */
+  failure(body: object, status: number): Uint8Array;
+  /** Usage the upstream reported; undefined while it reported none. */
+  usage(): unknown;
+  /** The model that responds; undefined where no inspected event names it. */
+  model?(): string | undefined;
+  /** The service tier that answers; undefined where no event that was looked into names it. */
+  tier?(): unknown;
+  /** The complete response, if the last event of the stream contains it. */
+  answer?(): object | undefined;
+}
+
+/** The stages of every stream, in order. */
+export const stageOrder = [
+  // reads what the provider says the response costs
+  "charge",
+  // records the events that came, for the log
+  "original",
+  // takes out numbers that lose digits when they are parsed
+  "shelter",
+  // makes the client's events of the provider's
+  "convert",
+  // puts those numbers back
+  "restore",
+  // forgets the recorded events of a stream that reaches the client as it came
+  "compare",
+  // remembers the response, for the cache
+  "capture",
+] as const;
+
+/** The stages of a stream by their names; those without work are absent. */
+export type StageParts = Partial<Record<(typeof stageOrder)[number], Stage | undefined>> & { convert: StreamObserver };
+
+/** The stages behind them, which decide what of it is sent. */
+interface GuardParts {
+  /** First: holds events back until guardrails have seen enough of their text. */
+  window?: WindowStage | undefined;
+  /** Then: collects the response for the guardrails that read all of it. */
+  watch?: Stage | undefined;
+  /** Last: adds the results of the guardrails. */
+  results: ResultsStage;
+}
+
+/** Holds events back. Each method throws a denial where a guardrail denies the response. */
+export interface WindowStage {
+  /** Takes a block; the events that may be sent now. */
+  push(block: Uint8Array): Promise<Uint8Array | undefined>;
+  /** The events that need not wait while the provider says nothing. */
+  releaseQuiet(): Uint8Array | undefined;
+  /** The events that still wait, and those that end the response. */
+  finish(ending: Uint8Array | undefined): Promise<Uint8Array | undefined>;
+}
+
+/** Adds the results of the guardrails before the first event and after the last one. */
+export interface ResultsStage extends Stage {
+  /** The status of the response, for the client and the log. */
+  readonly status: number;
+  /** The last event waits for the results: clients of this API read nothing after it. */
+  readonly holdsLast: boolean;
+  /** Runs what reads the whole response; the event with the results, undefined without any. */
+  finish(): Promise<Uint8Array | undefined>;
+  /** The failure of a response as its client may see it. */
+  readFailure(failure: unknown): Promise<unknown>;
+}
+
+function passThrough(stages: readonly Stage[], block: Uint8Array | undefined): Uint8Array | undefined {
+  let passed = block;
+  for (const stage of stages) {
+    if (passed === undefined) return undefined;
+    passed = stage.push(passed);
+  }
+  return passed;
+}
+
+/** The stages of one stream. */
+export class StreamStages {
+  readonly conversion: StreamObserver;
+  readonly #stages: Stage[] = [];
+
+  constructor(parts: StageParts) {
+    this.conversion = parts.convert;
+    for (const name of stageOrder) {
+      const stage = parts[name];
+      if (stage) this.#stages.push(stage);
+    }
+  }
+
+  /** What a block of the provider's events becomes, before guardrails see it. */
+  push(block: Uint8Array): Uint8Array | undefined {
+    return passThrough(this.#stages, block);
+  }
+
+  /** What the stages still hold at the normal end. */
+  end(): Uint8Array | undefined {
+    let held: Uint8Array | undefined;
+    for (const stage of this.#stages) {
+      const passed = held && stage.push(held);
+      const own = stage.end?.();
+      held = passed && own ? joinBytes([passed, own]) : (passed ?? own);
+    }
+    return held;
+  }
+}
+
+/** The stages of the guardrails of one stream. */
+export class GuardStages {
+  readonly results: ResultsStage;
+  readonly #window: WindowStage | undefined;
+  readonly #behindWindow: readonly Stage[];
+
+  constructor({ window, watch, results }: GuardParts) {
+    this.results = results;
+    this.#window = window;
+    this.#behindWindow = watch ? [watch, results] : [results];
+  }
+
+  /** Events may be held back. */
+  get holds(): boolean {
+    return this.#window !== undefined;
+  }
+
+  /** What may be sent of a block that was converted. @throws {GuardrailDeniedError} */
+  async push(made: Uint8Array): Promise<Uint8Array | undefined> {
+    return passThrough(this.#behindWindow, this.#window ? await this.#window.push(made) : made);
+  }
+
+  /** The events that need not wait while the provider says nothing. @throws {GuardrailDeniedError} */
+  releaseQuiet(): Uint8Array | undefined {
+    return passThrough(this.#behindWindow, this.#window?.releaseQuiet());
+  }
+
+  /** What still waits at the end of the response, and what ends it. @throws {GuardrailDeniedError} */
+  async finish(ending?: Uint8Array): Promise<Uint8Array | undefined> {
+    return passThrough(this.#behindWindow, this.#window ? await this.#window.finish(ending) : ending);
+  }
+}
