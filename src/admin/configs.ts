@@ -12,28 +12,20 @@ import { findConfigExcess } from "../routing/state.ts";
 import {
   ConfigList,
   ConfigRecord,
-  type ConfigSummary,
+  ConfigSummary,
   ConfigVersionList,
   CreateConfig,
   CreatedConfig,
+  configStatuses,
   UpdateConfig,
   UpdatedConfig,
 } from "../schemas/configs.ts";
-import { NoContent } from "../schemas/objects.ts";
-import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "./core/endpoint.ts";
+import type { AdminCall } from "./core/endpoint.ts";
 import { findUnknownGuardrails } from "./core/named-records.ts";
-import {
-  createSlug,
-  readChoice,
-  readPage,
-  readTenant,
-  readText,
-  refuseField,
-  requireFound,
-  requireWorkspace,
-  toIso,
-} from "./core/request.ts";
-import { openVersion, requireSecrets, sealVersion } from "./core/sealed-versions.ts";
+import { defineRecord, type Found, type NewPlace } from "./core/record.ts";
+import { readChoice, refuseField, requireFound, toIso, toList } from "./core/request.ts";
+import { openVersion, removeSecrets, requireSecrets, sealVersion } from "./core/sealed-versions.ts";
+import { shownBy } from "./core/shown-row.ts";
 
 /** Names of guardrails in a config that the workspace does not have. */
 async function findUnknown(config: ConfigNode, call: AdminCall<unknown>, tenant: Tenant): Promise<string[]> {
@@ -108,22 +100,7 @@ function checkHosts(node: ConfigNode, addressGuard: AddressGuard): void {
   for (const target of node.targets) checkHosts(target, addressGuard);
 }
 
-function toSummary(row: ConfigRow): ConfigSummary {
-  return {
-    id: row.id,
-    name: row.name,
-    slug: row.slug,
-    organisation_id: row.organisationId,
-    workspace_id: row.workspaceId,
-    is_default: row.isDefault ? 1 : 0,
-    status: row.status,
-    owner_id: row.ownerId,
-    updated_by: row.updatedBy,
-    created_at: toIso(row.createdAt),
-    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
-    object: "config",
-  };
-}
+const toSummary = shownBy(ConfigSummary, (_row: ConfigRow) => ({}));
 
 function toRecord(row: ConfigRow, version: ConfigVersionRow): ConfigRecord {
   return {
@@ -135,39 +112,23 @@ function toRecord(row: ConfigRow, version: ConfigVersionRow): ConfigRecord {
   };
 }
 
-async function listConfigs(call: AdminCall<undefined>): Promise<AnswerOf<typeof ConfigList>> {
-  const tenant = await readTenant(call);
-  const status = readChoice(call.query, "status", ["active", "archived"]) ?? "active";
-  const paged = ["current_page", "page_size"].some((name) => readText(call.query, name) !== undefined);
-  const page = paged ? readPage(call.query) : undefined;
-  const { rows, total } = await call.stores.configs.list(tenant, { where: { status }, page });
-  return { object: "list", total, data: rows.map(toSummary), success: true };
-}
+type FoundConfig = Found<"configs">;
 
-/** The config a path names, and the tenant it belongs to. */
-async function findConfig(call: AdminCall<unknown>) {
-  const tenant = await readTenant(call);
-  const row = requireFound(await call.stores.configs.get(tenant, call.params.slug ?? ""), "config");
-  return { row, tenant: { organisationId: row.organisationId, workspaceId: row.workspaceId } };
-}
-
-async function readConfig(call: AdminCall<undefined>): Promise<ConfigRecord> {
-  const { row, tenant } = await findConfig(call);
-  const status = readChoice(call.query, "status", ["active", "archived"]) ?? "active";
+async function readConfig({ row, tenant }: FoundConfig, call: AdminCall<undefined>): Promise<ConfigRecord> {
+  const status = readChoice(call.query, "status", configStatuses) ?? "active";
   if (row.status !== status) requireFound(undefined, "config");
   const version = await call.stores.configVersions.get(tenant, row.versionId);
   return toRecord(row, requireFound(version, "config"));
 }
 
-async function listVersions(call: AdminCall<undefined>): Promise<AnswerOf<typeof ConfigVersionList>> {
-  const { row, tenant } = await findConfig(call);
-  const { rows, total } = await call.stores.configVersions.list(tenant, { where: { configId: row.id } });
+async function listVersions({ stores }: AdminCall<undefined>, { row, tenant }: FoundConfig) {
+  const { rows, total } = await stores.configVersions.list(tenant, { where: { configId: row.id } });
   const data = rows.map((version) => ({
     ...toRecord(row, version),
     version_created_at: toIso(version.createdAt),
     version_owner_id: version.ownerId,
   }));
-  return { object: "list", total, data };
+  return toList(data, total);
 }
 
 /** Statements after which no other config of the workspace is its default. */
@@ -175,78 +136,47 @@ function clearDefault(call: AdminCall<unknown>, tenant: Tenant) {
   return call.stores.configs.update(tenant, { isDefault: true }, { isDefault: false, lastUpdatedAt: call.now });
 }
 
-async function createConfig(call: AdminCall<CreateConfig>): Promise<Outcome<AnswerOf<typeof CreatedConfig>>> {
-  const { body, stores, now, actor } = call;
-  const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
-  const config = await toContent(body.config, call, { tenant });
+/** A config of a body as a new version of its record, and the statements that write it. */
+async function toVersion(
+  call: AdminCall<unknown>,
+  tenant: FoundConfig["tenant"],
+  { configId, input }: { configId: string; input: ConfigInput },
+) {
+  const { id, content, sealed } = await sealVersion(call, { ...tenant, kind: "configs" }, input.value);
+  const restored = input.numbers?.restore(content) ?? content;
+  const row = { id, configId, content: restored, ownerId: call.actor, createdAt: call.now };
+  return { id, statements: [call.stores.configVersions.insert(tenant, { ...tenant, ...row }), ...sealed] };
+}
+
+async function createConfig(call: AdminCall<CreateConfig>, { tenant, id, slug }: NewPlace<"configs">) {
+  const { body, actor } = call;
+  const input = await toContent(body.config, call, { tenant });
+  const version = await toVersion(call, tenant, { configId: id, input });
   const isDefault = body.isDefault ?? body.is_default ?? false;
-  const id = crypto.randomUUID();
-  const versionId = crypto.randomUUID();
-  const slug = createSlug(body.name, { prefix: "pc" });
-  const { text, sealed } = await sealVersion(call, { ...tenant, kind: "configs", recordId: versionId }, config.value);
-  const row = {
-    id,
-    ...tenant,
-    slug,
-    name: body.name,
-    isDefault,
-    status: "active" as const,
-    versionId,
-    ownerId: actor,
-    createdAt: now,
-    lastUpdatedAt: now,
-  };
-  const content = config.numbers?.restore(text) ?? text;
-  const version = { id: versionId, ...tenant, configId: id, content, ownerId: actor, createdAt: now };
+  const names = { id, version_id: version.id, slug };
   return {
-    answer: {
-      id,
-      version_id: versionId,
-      slug,
-      object: "config",
-      success: true,
-      data: { id, version_id: versionId, slug },
-    },
-    recordId: id,
-    statements: [
-      ...(isDefault ? [clearDefault(call, tenant)] : []),
-      stores.configs.insert(tenant, row),
-      stores.configVersions.insert(tenant, version),
-      ...sealed,
-    ],
+    answer: { ...names, object: "config", success: true, data: names } as const,
+    before: isDefault ? [clearDefault(call, tenant)] : [],
+    columns: { name: body.name, isDefault, status: "active" as const, versionId: version.id, ownerId: actor },
+    statements: version.statements,
   };
 }
 
-async function updateConfig(call: AdminCall<UpdateConfig>): Promise<Outcome<AnswerOf<typeof UpdatedConfig>>> {
-  const { body, stores, now, actor } = call;
-  const { row, tenant } = await findConfig(call);
+async function updateConfig(call: AdminCall<UpdateConfig>, { row, tenant }: FoundConfig) {
+  const { body, stores, actor } = call;
   const current = await stores.configVersions.get(tenant, row.versionId);
   const former = body.config === undefined || !current ? undefined : await openVersion(call, "configs", current);
-  const config = body.config === undefined ? undefined : await toContent(body.config, call, { tenant, former });
-  // unchanged content does not make a new version
-  const isNew = config !== undefined && JSON.stringify(config.value) !== JSON.stringify(former);
-  const versionId = isNew ? crypto.randomUUID() : row.versionId;
-  const isDefault = body.isDefault ?? body.is_default;
-  const changes = { name: body.name, status: body.status, isDefault };
+  const input = body.config === undefined ? undefined : await toContent(body.config, call, { tenant, former });
   if (body.status === "archived") await refuseInUse(call, row);
-  const place = { ...tenant, kind: "configs", recordId: versionId } as const;
-  const { text, sealed } = await sealVersion(call, place, isNew ? config.value : {});
-  const version = {
-    id: versionId,
-    ...tenant,
-    configId: row.id,
-    content: config?.numbers?.restore(text) ?? text,
-    ownerId: actor,
-    createdAt: now,
-  };
+  // unchanged content does not make a new version
+  const isNew = input !== undefined && JSON.stringify(input.value) !== JSON.stringify(former);
+  const version = isNew ? await toVersion(call, tenant, { configId: row.id, input }) : undefined;
+  const versionId = version?.id ?? row.versionId;
+  const isDefault = body.isDefault ?? body.is_default;
   return {
-    answer: { success: true, data: { version_id: versionId } },
-    recordId: row.id,
-    statements: [
-      ...(isDefault ? [clearDefault(call, tenant)] : []),
-      ...(isNew ? [stores.configVersions.insert(tenant, version), ...sealed] : []),
-      stores.configs.update(tenant, { id: row.id }, { ...changes, versionId, updatedBy: actor, lastUpdatedAt: now }),
-    ],
+    answer: { success: true, data: { version_id: versionId } } as const,
+    columns: { name: body.name, status: body.status, isDefault, versionId, updatedBy: actor },
+    statements: [...(isDefault ? [clearDefault(call, tenant)] : []), ...(version?.statements ?? [])],
   };
 }
 
@@ -266,87 +196,38 @@ async function refuseInUse({ stores }: AdminCall<unknown>, row: ConfigRow): Prom
   }
 }
 
-async function deleteConfig(call: AdminCall<undefined>) {
-  const { row, tenant } = await findConfig(call);
-  await refuseInUse(call, row);
-  const versions = await call.stores.configVersions.all(tenant, { where: { configId: row.id } });
-  const ids = versions.map(({ id }) => id);
-  return {
-    answer: {},
-    recordId: row.id,
-    statements: [
-      ...(ids.length > 0 ? [call.stores.secrets.remove(tenant, { kind: "configs", recordId: ids })] : []),
-      call.stores.configs.remove(tenant, { id: row.id }),
-    ],
-  };
-}
-
-const audit = (action: string) => ({ resource: "configs", action, store: "configs" as const });
-const access = (verb: string) => ({ keys: "any" as const, scopes: [`configs.${verb}`] });
-const row = { tag: "Configs" };
+const configs = defineRecord({
+  tag: "Configs",
+  path: "/v1/configs",
+  param: "slug",
+  words: { one: "a config", many: "saved configs" },
+  store: "configs",
+  audit: "configs",
+  access: "configs",
+});
 
 /** Endpoints of saved routing configs. */
 export const configEndpoints: readonly AdminEndpoint[] = [
-  defineRead({
-    ...row,
-    method: "GET",
-    path: "/v1/configs",
-    summary: "List saved configs",
-    access: access("list"),
-    query: [
-      { name: "workspace_id", description: "One workspace, for keys of the organisation" },
-      { name: "status", description: "active (default) or archived" },
-    ],
+  configs.list({
     response: ConfigList,
-    handle: listConfigs,
+    filters: { status: { values: configStatuses, otherwise: "active" } },
+    page: "all",
+    show: (rows) => rows.map(toSummary),
   }),
-  defineWrite({
-    ...row,
-    method: "POST",
-    path: "/v1/configs",
-    summary: "Create a config",
-    access: access("create"),
-    audit: audit("create"),
-    body: CreateConfig,
-    response: CreatedConfig,
-    handle: createConfig,
+  configs.create({ body: CreateConfig, response: CreatedConfig, slug: { prefix: "pc" }, decide: createConfig }),
+  configs.show({ response: ConfigRecord, show: readConfig }),
+  configs.change({ body: UpdateConfig, response: UpdatedConfig, decide: updateConfig }),
+  configs.remove({
+    async before(call, { row, tenant }) {
+      await refuseInUse(call, row);
+      const versions = await call.stores.configVersions.all(tenant, { where: { configId: row.id } });
+      return removeSecrets(call, { ...tenant, kind: "configs" }, versions);
+    },
   }),
-  defineRead({
-    ...row,
-    method: "GET",
-    path: "/v1/configs/:slug",
-    summary: "Show a config",
-    access: access("read"),
-    response: ConfigRecord,
-    handle: readConfig,
-  }),
-  defineWrite({
-    ...row,
-    method: "PUT",
-    path: "/v1/configs/:slug",
-    summary: "Change a config",
-    access: access("update"),
-    audit: audit("update"),
-    body: UpdateConfig,
-    response: UpdatedConfig,
-    handle: updateConfig,
-  }),
-  defineWrite({
-    ...row,
-    method: "DELETE",
-    path: "/v1/configs/:slug",
-    summary: "Delete a config",
-    access: access("delete"),
-    audit: audit("delete"),
-    response: NoContent,
-    handle: deleteConfig,
-  }),
-  defineRead({
-    ...row,
-    method: "GET",
-    path: "/v1/configs/:slug/versions",
+  configs.read({
+    at: "/versions",
+    verb: "read",
     summary: "List the versions of a config",
-    access: access("read"),
     response: ConfigVersionList,
     handle: listVersions,
   }),

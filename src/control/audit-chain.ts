@@ -1,4 +1,4 @@
-import type { PlacedStoreName } from "../db/stores/control.ts";
+import type { RecordStoreName } from "../db/stores/control.ts";
 import type { AuditLogRow } from "../db/tables/audit.ts";
 import type { Mac } from "../lib/hash.ts";
 
@@ -8,7 +8,7 @@ export interface Audited {
   readonly resource: string;
   readonly action: string;
   /** Where the workspace of a record is read; null: records of this type are the organisation's. */
-  readonly store: PlacedStoreName | null;
+  readonly store: RecordStoreName | null;
 }
 
 /** An audit row before it is appended to the chain. */

@@ -3,6 +3,8 @@ import { Flag, Name, Reference } from "./control.ts";
 import { changesOf, closedObject, IsoTime, listOf, ShownFlag } from "./objects.ts";
 import { ConfigObject } from "./routing.ts";
 
+export const configStatuses = ["active", "archived"] as const;
+
 /** A config object, or its JSON text. */
 const ConfigContent = v.union(
   [ConfigObject, v.pipe(v.string(), v.maxLength(1024 * 1024))],
@@ -26,7 +28,7 @@ export const UpdateConfig = changesOf({
   config: v.optional(ConfigContent),
   isDefault: v.optional(Flag),
   is_default: v.optional(Flag),
-  status: v.optional(v.picklist(["active", "archived"], "must be active or archived")),
+  status: v.optional(v.picklist(configStatuses, "must be active or archived")),
   workspace_id: v.nullish(Reference),
 });
 export type UpdateConfig = v.InferOutput<typeof UpdateConfig>;
@@ -39,14 +41,13 @@ export const ConfigSummary = v.object({
   organisation_id: v.string(),
   workspace_id: v.string(),
   is_default: ShownFlag,
-  status: v.picklist(["active", "archived"]),
+  status: v.picklist(configStatuses),
   owner_id: v.string(),
   updated_by: v.nullable(v.string()),
   created_at: IsoTime,
   last_updated_at: IsoTime,
   object: v.literal("config"),
 });
-export type ConfigSummary = v.InferOutput<typeof ConfigSummary>;
 
 /** A config with its content, secrets masked. */
 export const ConfigRecord = v.object({

@@ -137,7 +137,6 @@ export const GuardrailSummary = v.object({
   last_updated_at: IsoTime,
   object: v.literal("guardrail"),
 });
-export type GuardrailSummary = v.InferOutput<typeof GuardrailSummary>;
 
 /** Response of `GET /guardrails`. */
 export const GuardrailList = plainListOf(GuardrailSummary);

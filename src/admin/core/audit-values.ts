@@ -75,7 +75,8 @@ async function workspaceOf(
     // one that is made now is not stored yet
     return status < 400 ? recordId : ((await control.stores.workspaces.get(tenant, recordId))?.id ?? null);
   }
-  return (await control.stores[store].get(tenant, recordId))?.workspaceId ?? null;
+  const row = await control.stores[store].get(tenant, recordId);
+  return row && "workspaceId" in row ? row.workspaceId : null;
 }
 
 /** The audit row of a request, before its place in the chain is known. */

@@ -2,6 +2,7 @@ import type { Tenant } from "../../db/tenant-store.ts";
 import { InvalidRequestError, NotFoundError, PermissionError } from "../../errors.ts";
 import { toHex } from "../../lib/base64.ts";
 import { randomBytes } from "../../lib/hash.ts";
+import { isObject } from "../../lib/json.ts";
 import type { AdminCall } from "./endpoint.ts";
 
 /** @throws {InvalidRequestError} AB01, naming what is wrong. */
@@ -189,6 +190,11 @@ export async function requireWorkspace(
   return workspaceId === null
     ? refuseField("workspace_id", "must be given with a key of the organisation")
     : { organisationId, workspaceId };
+}
+
+/** The workspace that a call names, in its body or its query. */
+export function namedWorkspace({ body, query }: AdminCall<unknown>): unknown {
+  return (isObject(body) ? body.workspace_id : undefined) ?? readText(query, "workspace_id");
 }
 
 /** A list response. */

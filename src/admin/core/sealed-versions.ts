@@ -42,15 +42,34 @@ export async function openVersion(
   });
 }
 
-/** A version as it is stored: its text with masks, and the statements that encrypt its secrets. */
+/** A new version: its id, its content with masks, and the statements that encrypt its secrets. */
+interface SealedVersion {
+  id: string;
+  content: string;
+  sealed: Statement[];
+}
+
+/** Seals a content as a new version of a record. */
 export async function sealVersion(
   { context: { services }, stores, now }: AdminCall<unknown>,
-  place: Tenant & { kind: ContentKind; recordId: string },
-  content: unknown,
-): Promise<{ text: string; sealed: Statement[] }> {
-  const { text, secrets } = maskContent(content, services.contentRules);
-  const { organisationId, workspaceId, kind, recordId } = place;
+  { organisationId, workspaceId, kind }: Tenant & { kind: ContentKind },
+  given: unknown,
+): Promise<SealedVersion> {
+  const id = crypto.randomUUID();
   const tenant = { organisationId, workspaceId };
-  const rows = await sealContent(services.control.vault, { ...tenant, kind, recordId }, secrets, now);
-  return { text, sealed: rows.map((row) => stores.secrets.insert(tenant, row)) };
+  const { text, secrets } = maskContent(given, services.contentRules);
+  const rows = await sealContent(services.control.vault, { ...tenant, kind, recordId: id }, secrets, now);
+  return { id, content: text, sealed: rows.map((row) => stores.secrets.insert(tenant, row)) };
+}
+
+/** Removes the secrets of the versions of a record. */
+export function removeSecrets(
+  { stores }: AdminCall<unknown>,
+  { organisationId, workspaceId, kind }: Tenant & { kind: ContentKind },
+  versions: readonly { id: string }[],
+): Statement[] {
+  const recordId = versions.map(({ id }) => id);
+  // records of the organisation are named as such: a tenant without a workspace means all workspaces
+  const where = { workspaceId, kind, recordId };
+  return recordId.length === 0 ? [] : [stores.secrets.remove({ organisationId, workspaceId }, where)];
 }

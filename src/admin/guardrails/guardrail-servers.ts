@@ -14,13 +14,13 @@ import {
 } from "../../schemas/mcp.ts";
 import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { type Direction, phaseOf } from "../core/named-records.ts";
-import { readTenant, refuseField, requireFound, requireReferenced } from "../core/request.ts";
+import { namedWorkspace, readTenant, refuseField, requireFound, requireReferenced } from "../core/request.ts";
 import { readServerMappings, showMapping } from "./guardrail-mappings.ts";
-import { findGuardrail, namedPlace } from "./guardrails.ts";
+import { findGuardrail } from "./guardrails.ts";
 
 /** The tenant whose servers a call is about: the guardrail's, or the one that the call names. */
 async function readServersTenant(call: AdminCall<unknown>, guardrail: GuardrailRow): Promise<Tenant> {
-  const { organisationId, workspaceId } = await readTenant(call, namedPlace(call));
+  const { organisationId, workspaceId } = await readTenant(call, namedWorkspace(call));
   return { organisationId, workspaceId: guardrail.workspaceId ?? workspaceId };
 }
 

@@ -6,32 +6,22 @@ import { requireScopes } from "../../endpoint/role.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { ConflictError, InvalidRequestError } from "../../errors.ts";
 import type { SavedGuardrail } from "../../guardrails/read-hooks.ts";
-import { isObject } from "../../lib/json.ts";
 import {
   CreatedGuardrail,
   CreateGuardrail,
   GuardrailContent,
   GuardrailList,
-  type GuardrailSummary,
+  GuardrailSummary,
   ShownGuardrail,
   UpdatedGuardrail,
   UpdateGuardrail,
 } from "../../schemas/guardrails.ts";
-import { NoContent } from "../../schemas/objects.ts";
-import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
+import type { AdminCall, AnswerOf } from "../core/endpoint.ts";
 import { type Direction, phaseOf } from "../core/named-records.ts";
-import {
-  createSlug,
-  forbid,
-  isRecordId,
-  readPage,
-  readTenant,
-  readText,
-  refuseField,
-  requireFound,
-  toIso,
-} from "../core/request.ts";
-import { openVersion, requireSecrets, sealVersion } from "../core/sealed-versions.ts";
+import { defineRecord, type Found, type NewPlace } from "../core/record.ts";
+import { forbid, isRecordId, namedWorkspace, readTenant, refuseField, requireFound } from "../core/request.ts";
+import { openVersion, removeSecrets, requireSecrets, sealVersion } from "../core/sealed-versions.ts";
+import { shownBy } from "../core/shown-row.ts";
 import { readServerMappings, showMapping } from "./guardrail-mappings.ts";
 import { findUses } from "./guardrail-uses.ts";
 
@@ -43,18 +33,13 @@ function scopeOf({ workspaceId }: Pick<Tenant, "workspaceId">, verb: string): st
   return `${workspaceId === null ? "organisation_guardrails" : "guardrails"}.${verb}`;
 }
 
-/** The workspace a call names, in its body or its query. */
-export function namedPlace({ body, query }: AdminCall<unknown>): unknown {
-  return (isObject(body) ? body.workspace_id : undefined) ?? readText(query, "workspace_id");
-}
-
 /**
  * The tenant a call is about.
  *
  * @throws {InvalidRequestError} AB01 for a workspace on a route of the organisation.
  */
 async function readPlace(call: AdminCall<unknown>, level: Level): Promise<Tenant> {
-  const tenant = await readTenant(call, namedPlace(call));
+  const tenant = await readTenant(call, namedWorkspace(call));
   if (level === "organisation" && tenant.workspaceId !== null) {
     refuseField("workspace_id", "cannot be given: these guardrails are the organisation's");
   }
@@ -114,22 +99,7 @@ function toWarnings(
   return warnings.length > 0 ? { warnings } : {};
 }
 
-function toSummary(row: GuardrailRow): GuardrailSummary {
-  return {
-    id: row.id,
-    name: row.name,
-    slug: row.slug,
-    target: row.target,
-    organisation_id: row.organisationId,
-    workspace_id: row.workspaceId,
-    status: row.status,
-    owner_id: row.ownerId,
-    updated_by: row.updatedBy,
-    created_at: toIso(row.createdAt),
-    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
-    object: "guardrail",
-  };
-}
+const toSummary = shownBy(GuardrailSummary, (_row: GuardrailRow) => ({}));
 
 /** Ids a list is filtered by; undefined for all. */
 function readIds(query: URLSearchParams): string[] | undefined {
@@ -153,13 +123,6 @@ function listedRows({ query, tenant, context }: AdminCall<undefined>, level: Lev
   };
 }
 
-async function listGuardrails(call: AdminCall<undefined>, level: Level): Promise<AnswerOf<typeof GuardrailList>> {
-  const tenant = await readPlace(call, level);
-  const page = readPage(call.query, { size: 100 });
-  const { rows, total } = await call.stores.guardrails.list(tenant, { ...listedRows(call, level), page });
-  return { data: rows.map(toSummary), total };
-}
-
 /** The checks of a guardrail as a caller sees them: workspaces do not see parameters of the organisation's. */
 function showChecks(
   { tenant }: AdminCall<unknown>,
@@ -177,8 +140,7 @@ async function readContent({ stores }: AdminCall<unknown>, row: GuardrailRow): P
   return requireFound(v.is(GuardrailContent, content) ? content : undefined, "guardrail");
 }
 
-async function readGuardrail(call: AdminCall<undefined>, level: Level): Promise<AnswerOf<typeof ShownGuardrail>> {
-  const row = await findGuardrail(call, level, "read");
+async function readGuardrail(row: GuardrailRow, call: AdminCall<undefined>): Promise<AnswerOf<typeof ShownGuardrail>> {
   const { checks, actions } = await readContent(call, row);
   return {
     ...toSummary(row),
@@ -189,46 +151,34 @@ async function readGuardrail(call: AdminCall<undefined>, level: Level): Promise<
   };
 }
 
-async function createGuardrail(
-  call: AdminCall<CreateGuardrail>,
-  level: Level,
-): Promise<Outcome<AnswerOf<typeof CreatedGuardrail>>> {
-  const { body, stores, now, actor } = call;
-  const tenant = await readPlace(call, level);
+/** A content as a new version of its guardrail, and the statements that write it. */
+async function toVersion(call: AdminCall<unknown>, guardrailId: string, tenant: Tenant, saved: SavedGuardrail) {
+  const { id, content, sealed } = await sealVersion(call, { ...tenant, kind: "guardrails" }, saved);
+  const { organisationId, workspaceId } = tenant;
+  const row = { id, organisationId, workspaceId, guardrailId, content, ownerId: call.actor, createdAt: call.now };
+  return { id, statements: [call.stores.guardrailVersions.insert(tenant, row), ...sealed] };
+}
+
+async function createGuardrail(call: AdminCall<CreateGuardrail>, { tenant, id, slug }: NewPlace<"guardrails">) {
+  const { body, actor } = call;
   await requireScopes(call.context, [scopeOf(tenant, "create")]);
   const checks = requireSecrets(call, body.checks, undefined, "checks") as typeof body.checks; // the same with masks for secrets
-  const id = crypto.randomUUID();
-  const versionId = crypto.randomUUID();
-  const place = { ...tenant, kind: "guardrails", recordId: versionId } as const;
-  const { text: content, sealed } = await sealVersion(call, place, toContent({ ...body, checks }, call));
-  const slug = createSlug(body.name, { prefix: "pg" });
-  const row = {
-    id,
-    ...tenant,
-    slug,
-    name: body.name,
-    target: body.target,
-    status: "active" as const,
-    versionId,
-    ownerId: actor,
-    createdAt: now,
-    lastUpdatedAt: now,
-  };
-  const version = { id: versionId, ...tenant, guardrailId: id, content, ownerId: actor, createdAt: now };
+  const version = await toVersion(call, id, tenant, toContent({ ...body, checks }, call));
   return {
-    answer: { id, slug, version_id: versionId, object: "guardrail", ...toWarnings(body, call) },
-    recordId: id,
-    statements: [stores.guardrails.insert(tenant, row), stores.guardrailVersions.insert(tenant, version), ...sealed],
+    answer: { id, slug, version_id: version.id, object: "guardrail" as const, ...toWarnings(body, call) },
+    columns: {
+      name: body.name,
+      target: body.target,
+      status: "active" as const,
+      versionId: version.id,
+      ownerId: actor,
+    },
+    statements: version.statements,
   };
 }
 
-async function updateGuardrail(
-  call: AdminCall<UpdateGuardrail>,
-  level: Level,
-): Promise<Outcome<AnswerOf<typeof UpdatedGuardrail>>> {
-  const { body, stores, now, actor } = call;
-  const row = await findGuardrail(call, level, "update");
-  const { organisationId, workspaceId } = row;
+async function updateGuardrail(call: AdminCall<UpdateGuardrail>, { row, tenant }: Found<"guardrails">) {
+  const { body, stores, actor } = call;
   if (body.target !== undefined && body.target !== row.target) refuseField("target", "cannot be changed");
   const current = requireFound(await stores.guardrailVersions.get(row, row.versionId), "guardrail");
   const former = await openVersion(call, "guardrails", current);
@@ -238,120 +188,66 @@ async function updateGuardrail(
   const isSame = JSON.stringify(wanted) === JSON.stringify(former);
   // whatever names it already must keep working
   const uses = isSame ? [] : (await findUses(call, row)).map(({ direction }) => direction);
-  const versionId = isSame ? row.versionId : crypto.randomUUID();
-  const place = { organisationId, workspaceId, kind: "guardrails", recordId: versionId } as const;
-  const meant = isSame ? {} : toContent(wanted, call, [...new Set(uses)]);
-  const { text: content, sealed } = await sealVersion(call, place, meant);
-  const version = {
-    id: versionId,
-    organisationId,
-    workspaceId,
-    guardrailId: row.id,
-    content,
-    ownerId: actor,
-    createdAt: now,
-  };
-  const changes = { name: body.name, versionId, updatedBy: actor, lastUpdatedAt: now };
+  const version = isSame
+    ? undefined
+    : await toVersion(call, row.id, tenant, toContent(wanted, call, [...new Set(uses)]));
+  const versionId = version?.id ?? row.versionId;
   return {
     answer: { id: row.id, slug: row.slug, version_id: versionId, ...toWarnings(wanted, call) },
-    recordId: row.id,
-    statements: [
-      ...(isSame ? [] : [stores.guardrailVersions.insert(row, version), ...sealed]),
-      stores.guardrails.update(row, { id: row.id, workspaceId }, changes),
-    ],
+    columns: { name: body.name, versionId, updatedBy: actor },
+    statements: version?.statements ?? [],
   };
 }
 
-async function deleteGuardrail(call: AdminCall<undefined>, level: Level) {
-  const row = await findGuardrail(call, level, "delete");
+/** @throws {ConflictError} If something uses the guardrail. */
+async function refuseInUse(call: AdminCall<unknown>, row: GuardrailRow): Promise<void> {
   const holders = [...new Set((await findUses(call, row)).map(({ holder }) => holder))];
-  if (holders.length > 0) {
-    const more = holders.length > 3 ? ` and ${holders.length - 3} more` : "";
-    const named = `${holders.slice(0, 3).join(", ")}${more}`;
-    throw new ConflictError(`Cannot delete this guardrail: it is used by ${named}`, { code: "AB07" });
-  }
-  const versions = await call.stores.guardrailVersions.all(row, { where: { guardrailId: row.id } });
-  const ids = versions.map(({ id }) => id);
-  // records of the organisation are named as such: a tenant without a workspace means all workspaces
-  const { id, workspaceId } = row;
-  return {
-    answer: {},
-    recordId: id,
-    statements: [
-      ...(ids.length > 0 ? [call.stores.secrets.remove(row, { workspaceId, kind: "guardrails", recordId: ids })] : []),
-      call.stores.guardrails.remove(row, { id, workspaceId }),
-    ],
-  };
+  if (holders.length === 0) return;
+  const more = holders.length > 3 ? ` and ${holders.length - 3} more` : "";
+  const named = `${holders.slice(0, 3).join(", ")}${more}`;
+  throw new ConflictError(`Cannot delete this guardrail: it is used by ${named}`, { code: "AB07" });
 }
-
-const audit = (action: string) => ({ resource: "guardrails", action, store: "guardrails" as const });
 
 /** The endpoints of one level; the words name its records in summaries. */
-function defineGuardrails(level: Level, all: string, words: { one: string; many: string }): AdminEndpoint[] {
-  const row = { tag: "Guardrails" };
-  const one = `${all}/:id`;
-  const access = (verb: string) => ({
-    keys: level === "any" ? ("any" as const) : ("admin" as const),
-    scopes: [...(level === "any" ? [`guardrails.${verb}`] : []), `organisation_guardrails.${verb}`],
+function defineGuardrails(level: Level, path: string, words: { one: string; many: string }): AdminEndpoint[] {
+  const guardrails = defineRecord({
+    tag: "Guardrails",
+    path,
+    words,
+    noun: "guardrail",
+    store: "guardrails",
+    audit: "guardrails",
+    access: (verb) => ({
+      keys: level === "any" ? "any" : "admin",
+      scopes: [...(level === "any" ? [`guardrails.${verb}`] : []), `organisation_guardrails.${verb}`],
+    }),
+    find: (call, verb) => findGuardrail(call, level, verb),
   });
   return [
-    defineRead({
-      ...row,
-      method: "GET",
-      path: all,
-      summary: `List ${words.many}`,
-      access: access("list"),
-      query: [
-        ...(level === "any"
-          ? [{ name: "workspace_id", description: "Guardrails this workspace may use, for keys of the organisation" }]
-          : []),
-        { name: "ids", description: "Comma-separated ids" },
-        { name: "current_page", description: "Counted from 0" },
-        { name: "page_size", description: "1 to 1000; default 100" },
-      ],
+    guardrails.list({
       response: GuardrailList,
-      handle: (call) => listGuardrails(call, level),
+      page: 100,
+      ofWorkspaces: level === "any" ? "Guardrails this workspace may use, for keys of the organisation" : "",
+      query: [{ name: "ids", description: "Comma-separated ids" }],
+      tenant: (call) => readPlace(call, level),
+      select: (call) => listedRows(call, level),
+      show: (rows) => rows.map(toSummary),
     }),
-    defineWrite({
-      ...row,
-      method: "POST",
-      path: all,
-      summary: `Create ${words.one}`,
-      access: access("create"),
-      audit: audit("create"),
+    guardrails.create({
       body: CreateGuardrail,
       response: CreatedGuardrail,
-      handle: (call) => createGuardrail(call, level),
+      slug: { prefix: "pg" },
+      tenant: (call) => readPlace(call, level),
+      decide: createGuardrail,
     }),
-    defineRead({
-      ...row,
-      method: "GET",
-      path: one,
-      summary: `Show ${words.one}`,
-      access: access("read"),
-      response: ShownGuardrail,
-      handle: (call) => readGuardrail(call, level),
-    }),
-    defineWrite({
-      ...row,
-      method: "PUT",
-      path: one,
-      summary: `Change ${words.one}`,
-      access: access("update"),
-      audit: audit("update"),
-      body: UpdateGuardrail,
-      response: UpdatedGuardrail,
-      handle: (call) => updateGuardrail(call, level),
-    }),
-    defineWrite({
-      ...row,
-      method: "DELETE",
-      path: one,
-      summary: `Delete ${words.one}`,
-      access: access("delete"),
-      audit: audit("delete"),
-      response: NoContent,
-      handle: (call) => deleteGuardrail(call, level),
+    guardrails.show({ response: ShownGuardrail, show: ({ row }, call) => readGuardrail(row, call) }),
+    guardrails.change({ body: UpdateGuardrail, response: UpdatedGuardrail, decide: updateGuardrail }),
+    guardrails.remove({
+      async before(call, { row, tenant }) {
+        await refuseInUse(call, row);
+        const versions = await call.stores.guardrailVersions.all(tenant, { where: { guardrailId: row.id } });
+        return removeSecrets(call, { ...tenant, kind: "guardrails" }, versions);
+      },
     }),
   ];
 }

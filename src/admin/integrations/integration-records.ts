@@ -9,7 +9,7 @@ import { describeUnknownProvider } from "../../providers/registry.ts";
 import type { SecretMappings } from "../../schemas/control.ts";
 import type { integrationLevels, ShownAdjustments } from "../../schemas/integrations.ts";
 import type { AdminCall } from "../core/endpoint.ts";
-import { readTenant, readText, refuseField, requireFound, requireReferenced } from "../core/request.ts";
+import { namedWorkspace, readTenant, refuseField, requireFound, requireReferenced } from "../core/request.ts";
 import {
   type CredentialChanges,
   type CredentialRules,
@@ -46,11 +46,6 @@ export function ownOf({ id, workspaceId }: IntegrationRow) {
 /** A statement on parts of an integration, marked as a write in its workspace, which the rows of parts do not name. */
 export function asOwn(statement: Required<Statement>, { workspaceId }: { workspaceId: string | null }): Statement {
   return { ...statement, written: { ...statement.written, workspaceId } };
-}
-
-/** The workspace a call names, in its body or its query. */
-export function namedWorkspace({ body, query }: AdminCall<unknown>): unknown {
-  return (isObject(body) ? body.workspace_id : undefined) ?? readText(query, "workspace_id");
 }
 
 /** Whether a workspace may use an integration: its own, or one the organisation shares with it. */

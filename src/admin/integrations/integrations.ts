@@ -14,7 +14,16 @@ import {
 } from "../../schemas/integrations.ts";
 import { NoContent } from "../../schemas/objects.ts";
 import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
-import { createSlug, forbid, readChoice, readPage, readTenant, toIso, toList } from "../core/request.ts";
+import {
+  createSlug,
+  forbid,
+  namedWorkspace,
+  readChoice,
+  readPage,
+  readTenant,
+  toIso,
+  toList,
+} from "../core/request.ts";
 import { integrationModelEndpoints } from "./integration-models.ts";
 import {
   createIntegrationRows,
@@ -22,7 +31,6 @@ import {
   isPartnerOnly,
   type Level,
   levelOf,
-  namedWorkspace,
   removeIntegrationRows,
   requireKnownService,
   scopeOf,

@@ -12,8 +12,16 @@ import {
 } from "../../schemas/integrations.ts";
 import { NoContent } from "../../schemas/objects.ts";
 import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
-import { readPage, refuseField, requireFound, requireReferenced, requireWorkspace, toList } from "../core/request.ts";
-import { isPartnerOnly, mayUse, namedWorkspace, removeIntegrationRows } from "./integration-records.ts";
+import {
+  namedWorkspace,
+  readPage,
+  refuseField,
+  requireFound,
+  requireReferenced,
+  requireWorkspace,
+  toList,
+} from "../core/request.ts";
+import { isPartnerOnly, mayUse, removeIntegrationRows } from "./integration-records.ts";
 import {
   createProviderRow,
   type JoinedProvider,

@@ -11,9 +11,9 @@ import { isObject, parseJson, stringOf } from "../../lib/json.ts";
 import { ProviderTest } from "../../schemas/integrations.ts";
 import { commitAudited } from "../core/audit-values.ts";
 import type { AdminCall } from "../core/endpoint.ts";
-import { readTenant } from "../core/request.ts";
+import { namedWorkspace, readTenant } from "../core/request.ts";
 import { defineUpstreamCall } from "../core/upstream-call.ts";
-import { findIntegration, namedWorkspace, scopeOf } from "./integration-records.ts";
+import { findIntegration, scopeOf } from "./integration-records.ts";
 import { findProvider, providerAccess } from "./providers.ts";
 
 /** Longest time that a test takes. */

@@ -3,13 +3,8 @@ import type { VirtualKeyField } from "../../providers/core/settings.ts";
 import { CreatedVirtualKey, CreateVirtualKey, UpdateVirtualKey } from "../../schemas/integrations.ts";
 import { NoContent } from "../../schemas/objects.ts";
 import { type AdminCall, type AnswerOf, defineWrite, type Outcome } from "../core/endpoint.ts";
-import { refuseField, requireWorkspace } from "../core/request.ts";
-import {
-  createIntegrationRows,
-  namedWorkspace,
-  requireKnownProvider,
-  updateIntegrationRows,
-} from "./integration-records.ts";
+import { namedWorkspace, refuseField, requireWorkspace } from "../core/request.ts";
+import { createIntegrationRows, requireKnownProvider, updateIntegrationRows } from "./integration-records.ts";
 import { createProviderRow, toProviderChanges } from "./provider-rows.ts";
 import { commonProviderEndpoints, findProvider, providerAccess } from "./providers.ts";
 

@@ -11,14 +11,8 @@ import type { CreateMcpIntegration, UpdateMcpIntegration } from "../../schemas/m
 import { mcpIntegrationForm } from "../../schemas/mcp-integration-members.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { isSecretName } from "../core/hide-secrets.ts";
-import { readTenant, refuseField, requireFound } from "../core/request.ts";
-import {
-  type Level,
-  levelOf,
-  mappedFields,
-  namedWorkspace,
-  readMappings,
-} from "../integrations/integration-records.ts";
+import { namedWorkspace, readTenant, refuseField, requireFound } from "../core/request.ts";
+import { type Level, levelOf, mappedFields, readMappings } from "../integrations/integration-records.ts";
 import {
   type CredentialRules,
   type Credentials,

@@ -14,8 +14,17 @@ import {
 } from "../../schemas/mcp.ts";
 import { NoContent } from "../../schemas/objects.ts";
 import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
-import { createSlug, forbid, readChoice, readPage, readSearch, readTenant, toIso } from "../core/request.ts";
-import { type Level, levelOf, namedWorkspace } from "../integrations/integration-records.ts";
+import {
+  createSlug,
+  forbid,
+  namedWorkspace,
+  readChoice,
+  readPage,
+  readSearch,
+  readTenant,
+  toIso,
+} from "../core/request.ts";
+import { type Level, levelOf } from "../integrations/integration-records.ts";
 import { showConfigurations } from "../integrations/integration-secrets.ts";
 import {
   createMcpIntegrationRows,

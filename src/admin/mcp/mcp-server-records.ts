@@ -1,7 +1,6 @@
 import type { McpIntegrationRow, McpServerRow } from "../../db/tables/mcp.ts";
 import type { AdminCall } from "../core/endpoint.ts";
-import { readTenant, requireFound } from "../core/request.ts";
-import { namedWorkspace } from "../integrations/integration-records.ts";
+import { namedWorkspace, readTenant, requireFound } from "../core/request.ts";
 import { organisationOf } from "./mcp-integration-records.ts";
 
 /** The tenant of a server's rows. */

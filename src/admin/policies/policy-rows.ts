@@ -1,11 +1,11 @@
 import type * as v from "valibot";
-import type { ControlStores, PlacedStoreName } from "../../db/stores/control.ts";
+import type { ControlStores, RecordStoreName } from "../../db/stores/control.ts";
 import type { Filter, TenantStore } from "../../db/tenant-store.ts";
 import type { AdminEndpoint, QueryParameter } from "../../endpoint.ts";
 import { NoContent } from "../../schemas/objects.ts";
 import { CreatedPolicy, type PolicyCondition, policyStatuses } from "../../schemas/policies.ts";
 import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
-import { readChoice, readPage, readTenant, readText, requireFound, requireId, toList } from "../core/request.ts";
+import { namedWorkspace, readChoice, readPage, readTenant, requireFound, requireId, toList } from "../core/request.ts";
 
 /** The columns that endpoints need of each kind of policy. */
 interface PolicyRow {
@@ -30,13 +30,6 @@ type GivenCondition = Omit<PolicyCondition, "excludes"> & { excludes?: PolicyCon
 /** Conditions as they are stored: an exclusion that is null is left out. */
 export function toStoredConditions(conditions: readonly GivenCondition[]): PolicyCondition[] {
   return conditions.map(({ excludes, ...condition }) => (excludes == null ? condition : { ...condition, excludes }));
-}
-
-/** The workspace that a body names, in a body of either kind. */
-function namedWorkspace({ body, query }: AdminCall<unknown>): unknown {
-  // bodies of policies have the field; other calls have no body
-  const { workspace_id: named } = (body ?? {}) as { workspace_id?: string | null };
-  return named ?? readText(query, "workspace_id");
 }
 
 /**
@@ -66,7 +59,7 @@ interface PolicyKind<Row extends PolicyRow, Create extends v.GenericSchema, Upda
   resource: string;
   /** For summaries. */
   words: { one: string; many: string };
-  store: PlacedStoreName;
+  store: RecordStoreName;
   storeOf(stores: ControlStores): PolicyStore<Row>;
   /** Filters of the list beside the workspace and the status: the values of each column. */
   filters: Readonly<Record<string, readonly string[]>>;

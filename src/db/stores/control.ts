@@ -144,11 +144,9 @@ export type ControlStores = ReturnType<typeof createControlStores>;
 /** Stores by the rows they hold. */
 type StoreOf<Row> = { get(tenant: Tenant, idOrSlug: string): Promise<Row | undefined> };
 
-/** Names of the stores whose records are of a workspace, or of the organisation itself; the workspaces among them. */
-export type PlacedStoreName =
-  | "workspaces"
-  | {
-      [Name in keyof ControlStores]: ControlStores[Name] extends StoreOf<{ id: string; workspaceId: string | null }>
-        ? Name
-        : never;
-    }[keyof ControlStores];
+/** Names of the stores whose rows are records: they have an id. */
+export type RecordStoreName = {
+  [Name in keyof ControlStores]: ControlStores[Name] extends StoreOf<{ id: string; organisationId: string }>
+    ? Name
+    : never;
+}[keyof ControlStores];
