@@ -3,10 +3,12 @@
 //   src/db/migrations/schema.ts      what the migrations amount to, for databases that have nothing yet
 //   docs/providers.md                from the providers of src/providers/registry.ts
 //   docs/model-facts.md              from the facts of these providers
+//   docs/configuration.md            its tables, from src/settings/tables/variables.ts
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createClient } from "@libsql/client/sqlite3";
+import { configurationDocument } from "./configuration-document.ts";
 import { modelFactsDocument } from "./model-facts-document.ts";
 import { providersDocument } from "./providers-document.ts";
 
@@ -63,13 +65,6 @@ function migrationsModule(): string {
   ].join("");
 }
 
-const generated: readonly { path: string; text: string }[] = [
-  { path: "src/db/migrations/migrations.ts", text: migrationsModule() },
-  { path: "src/db/migrations/schema.ts", text: await schemaModule() },
-  { path: "docs/providers.md", text: await providersDocument() },
-  { path: "docs/model-facts.md", text: modelFactsDocument() },
-];
-
 function read(path: string): string | undefined {
   try {
     return readFileSync(join(root, path), "utf8").replaceAll("\r\n", "\n");
@@ -77,6 +72,14 @@ function read(path: string): string | undefined {
     return undefined;
   }
 }
+
+const generated: readonly { path: string; text: string }[] = [
+  { path: "src/db/migrations/migrations.ts", text: migrationsModule() },
+  { path: "src/db/migrations/schema.ts", text: await schemaModule() },
+  { path: "docs/providers.md", text: await providersDocument() },
+  { path: "docs/model-facts.md", text: modelFactsDocument() },
+  { path: "docs/configuration.md", text: configurationDocument(read("docs/configuration.md") ?? "") },
+];
 
 const stale = generated.filter(({ path, text }) => read(path) !== text);
 if (!process.argv.includes("--check")) {

@@ -71,19 +71,18 @@ function bootstrap(environment: Environment): NonNullable<GatewayOptions["bootst
 const megabyte = 1024 * 1024;
 
 function limits(environment: Environment): NonNullable<GatewayOptions["limits"]> {
-  const timer = { min: 1, max: 2 ** 31 - 1 };
-  const json = integer(environment, "MAX_JSON_PAYLOAD_SIZE_IN_MB", { min: 1, max: 512 });
-  const held = integer(environment, "MAX_HELD_BODIES_IN_MB", { min: 1, max: 1_048_576 });
-  const heldPerKey = integer(environment, "MAX_HELD_BODIES_PER_KEY_IN_MB", { min: 1, max: 1_048_576 });
-  const form = integer(environment, "MAX_FORM_SIZE_IN_MB", { min: 1, max: 1_024 });
-  const upload = integer(environment, "MAX_UPLOAD_SIZE_IN_MB", { min: 1, max: 102_400 });
-  const request = integer(environment, "REQUEST_TIMEOUT", timer);
-  const idle = integer(environment, "STREAM_IDLE_TIMEOUT_MS", timer);
-  const keepAlive = integer(environment, "STREAM_KEEP_ALIVE_MS", { ...timer, min: 0 });
-  const total = integer(environment, "STREAM_TOTAL_TIMEOUT_MS", timer);
-  const connect = integer(environment, "REALTIME_CONNECT_TIMEOUT_MS", timer);
-  const quiet = integer(environment, "REALTIME_IDLE_TIMEOUT_MS", timer);
-  const session = integer(environment, "REALTIME_TOTAL_TIMEOUT_MS", timer);
+  const json = integer(environment, "MAX_JSON_PAYLOAD_SIZE_IN_MB");
+  const held = integer(environment, "MAX_HELD_BODIES_IN_MB");
+  const heldPerKey = integer(environment, "MAX_HELD_BODIES_PER_KEY_IN_MB");
+  const form = integer(environment, "MAX_FORM_SIZE_IN_MB");
+  const upload = integer(environment, "MAX_UPLOAD_SIZE_IN_MB");
+  const request = integer(environment, "REQUEST_TIMEOUT");
+  const idle = integer(environment, "STREAM_IDLE_TIMEOUT_MS");
+  const keepAlive = integer(environment, "STREAM_KEEP_ALIVE_MS");
+  const total = integer(environment, "STREAM_TOTAL_TIMEOUT_MS");
+  const connect = integer(environment, "REALTIME_CONNECT_TIMEOUT_MS");
+  const quiet = integer(environment, "REALTIME_IDLE_TIMEOUT_MS");
+  const session = integer(environment, "REALTIME_TOTAL_TIMEOUT_MS");
   return {
     ...(json !== undefined && { jsonBodyBytes: json * megabyte }),
     ...(held !== undefined && { heldBodyBytes: held * megabyte }),
@@ -101,10 +100,9 @@ function limits(environment: Environment): NonNullable<GatewayOptions["limits"]>
 }
 
 function concurrency(environment: Environment): NonNullable<GatewayOptions["concurrency"]> {
-  const bounds = { min: 1, max: 1_000_000 };
-  const total = integer(environment, "MAX_CONCURRENT_REQUESTS", bounds);
-  const perWorkspace = integer(environment, "MAX_CONCURRENT_PER_WORKSPACE", bounds);
-  const perKey = integer(environment, "MAX_CONCURRENT_PER_KEY", bounds);
+  const total = integer(environment, "MAX_CONCURRENT_REQUESTS");
+  const perWorkspace = integer(environment, "MAX_CONCURRENT_PER_WORKSPACE");
+  const perKey = integer(environment, "MAX_CONCURRENT_PER_KEY");
   const limits = {
     ...(total !== undefined && { total }),
     ...(perWorkspace !== undefined && { perWorkspace }),
@@ -116,7 +114,7 @@ function concurrency(environment: Environment): NonNullable<GatewayOptions["conc
 
 /** The server of Redis that all processes share. Its password is in the address, which no message shows. */
 function redis(environment: Environment): GatewayOptions["redis"] {
-  const timeoutMs = integer(environment, "REDIS_TIMEOUT_MS", { min: 10, max: 10_000 });
+  const timeoutMs = integer(environment, "REDIS_TIMEOUT_MS");
   const url = text(environment, "REDIS_URL");
   if (url === undefined) return undefined;
   const parsed = URL.parse(url);
@@ -127,8 +125,8 @@ function redis(environment: Environment): GatewayOptions["redis"] {
 }
 
 function files(environment: Environment): NonNullable<GatewayOptions["files"]> {
-  const file = integer(environment, "MAX_FILE_SIZE_IN_MB", { min: 1, max: 102_400 });
-  const workspace = integer(environment, "MAX_WORKSPACE_FILES_IN_MB", { min: 1, max: 10_240_000 });
+  const file = integer(environment, "MAX_FILE_SIZE_IN_MB");
+  const workspace = integer(environment, "MAX_WORKSPACE_FILES_IN_MB");
   const store = fileStore(environment);
   return {
     ...(file !== undefined && { fileBytes: file * megabyte }),
@@ -138,9 +136,9 @@ function files(environment: Environment): NonNullable<GatewayOptions["files"]> {
 }
 
 function batches(environment: Environment): NonNullable<GatewayOptions["batches"]> {
-  const pauseMs = integer(environment, "BATCH_PAUSE_MS", { min: 0, max: 3_600_000 });
-  const atOnce = integer(environment, "BATCHES_AT_ONCE", { min: 1, max: 1_000 });
-  const statusCheckMs = integer(environment, "BATCH_STATUS_CHECK_INTERVAL", { min: 10_000, max: 3_600_000 });
+  const pauseMs = integer(environment, "BATCH_PAUSE_MS");
+  const atOnce = integer(environment, "BATCHES_AT_ONCE");
+  const statusCheckMs = integer(environment, "BATCH_STATUS_CHECK_INTERVAL");
   return {
     ...(pauseMs !== undefined && { pauseMs }),
     ...(atOnce !== undefined && { atOnce }),
@@ -207,9 +205,9 @@ function readSender(value: string): MailSettings["from"] {
 
 /** The cache of responses. */
 function cache(environment: Environment): NonNullable<GatewayOptions["cache"]> {
-  const memory = integer(environment, "CACHE_MEMORY_MB", { min: 1, max: 65_536 });
-  const database = integer(environment, "CACHE_DATABASE_MB", { min: 1, max: 1_048_576 });
-  const vectors = integer(environment, "SEMANTIC_CACHE_MEMORY_MB", { min: 1, max: 1_048_576 });
+  const memory = integer(environment, "CACHE_MEMORY_MB");
+  const database = integer(environment, "CACHE_DATABASE_MB");
+  const vectors = integer(environment, "SEMANTIC_CACHE_MEMORY_MB");
   return {
     ...(memory !== undefined && { memoryBytes: memory * megabyte }),
     ...(database !== undefined && { databaseBytes: database * megabyte }),
@@ -230,7 +228,7 @@ function semanticCache(environment: Environment): NonNullable<GatewayOptions["se
   return {
     provider: text(environment, "SEMANTIC_CACHE_PROVIDER"),
     model: text(environment, "SEMANTIC_CACHE_MODEL"),
-    dimensions: integer(environment, "SEMANTIC_CACHE_DIMENSIONS", { min: 1, max: 16_384 }),
+    dimensions: integer(environment, "SEMANTIC_CACHE_DIMENSIONS"),
     threshold: fraction(environment, "SEMANTIC_CACHE_SIMILARITY_THRESHOLD"),
   };
 }
@@ -257,7 +255,7 @@ function mail(environment: Environment): MailSettings | undefined {
 
 /** The file in which log rows wait while the database is away; its size in bytes, 0 for none. */
 function logSpill(environment: Environment): { path: string | undefined; bytes: number } {
-  const bytes = integer(environment, "LOG_SPILL_BYTES", { min: 0, max: 10 ** 13 }) ?? 256 * megabyte;
+  const bytes = integer(environment, "LOG_SPILL_BYTES") ?? 256 * megabyte;
   if (bytes > 0 && bytes < megabyte) {
     throw new TypeError(`Cannot use LOG_SPILL_BYTES: it must be 0 or at least ${megabyte}`);
   }
@@ -266,10 +264,9 @@ function logSpill(environment: Environment): { path: string | undefined; bytes: 
 
 /** How long parts of the log are stored, and where. */
 function logParts(environment: Environment): GatewayOptions {
-  const days = { min: 1, max: 36_500 };
-  const retention = integer(environment, "LOG_RETENTION_DAYS", days);
-  const bodies = integer(environment, "LOG_BODY_RETENTION_DAYS", days);
-  const rollups = integer(environment, "ROLLUP_RETENTION_DAYS", days);
+  const retention = integer(environment, "LOG_RETENTION_DAYS");
+  const bodies = integer(environment, "LOG_BODY_RETENTION_DAYS");
+  const rollups = integer(environment, "ROLLUP_RETENTION_DAYS");
   const contents = logStore(environment);
   return {
     ...(retention !== undefined && { logRetentionDays: retention }),
@@ -289,7 +286,7 @@ function origins(environment: Environment): string[] {
 }
 
 function tokens(environment: Environment): NonNullable<GatewayOptions["tokens"]> {
-  const skew = integer(environment, "JWT_CLOCK_SKEW_SECONDS", { min: 0, max: 60 });
+  const skew = integer(environment, "JWT_CLOCK_SKEW_SECONDS");
   const organisations = organisationIds(environment, "ORGANISATIONS_TO_SYNC");
   const defaultScopes = list(environment, "JWT_LOCAL_AUTH_DEFAULT_SCOPES").map(normaliseScope);
   const unknown = defaultScopes.find((scope) => !mayHoldScope("token", scope));
@@ -391,19 +388,19 @@ export function readSettings(environment: Environment): Settings {
   const authToken = text(environment, "DATABASE_AUTH_TOKEN");
   const clientAuth = text(environment, "GATEWAY_CLIENT_AUTH");
   const prefix = keyPrefix(environment);
-  const responses = integer(environment, "RESPONSES_RETENTION_DAYS", { min: 1, max: 36_500 });
+  const responses = integer(environment, "RESPONSES_RETENTION_DAYS");
   const shared = redis(environment);
   const identity = organisationIds(environment, "CLOUD_IDENTITY_ORGANISATIONS");
-  const workers = integer(environment, "WORKERS", { min: 1, max: 1_000 });
-  const failures = integer(environment, "AUTH_FAILURES_PER_MINUTE", { min: 1, max: 1_000_000 });
+  const workers = integer(environment, "WORKERS");
+  const failures = integer(environment, "AUTH_FAILURES_PER_MINUTE");
   const mailed = mail(environment);
   const traced = tracing(environment);
   const hostname = text(environment, "HOST") ?? "127.0.0.1";
   return {
     hostname,
-    mcpPort: integer(environment, "MCP_PORT", { min: 0, max: 65_535 }) ?? 8788,
-    port: integer(environment, "PORT", { min: 0, max: 65_535 }) ?? 8787,
-    drainSeconds: integer(environment, "DRAIN_SECONDS", { min: 0, max: 3_600 }) ?? 30,
+    mcpPort: integer(environment, "MCP_PORT") ?? 8788,
+    port: integer(environment, "PORT") ?? 8787,
+    drainSeconds: integer(environment, "DRAIN_SECONDS") ?? 30,
     database,
     masterKeysFile: file,
     modelFactsFile: text(environment, "MODEL_FACTS_FILE"),

@@ -1,7 +1,66 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { largestBodyBytes } from "../src/gateway/services.ts";
+import { listVariables } from "../src/settings/tables/variables.ts";
 import { readSettings } from "../src/settings.ts";
+
+/** A proxy of an environment that records what is read. */
+function recordReads(given: Readonly<Record<string, string>>): {
+  environment: Record<string, string>;
+  names: Set<string>;
+} {
+  const names = new Set<string>();
+  const environment = new Proxy(
+    { ...given },
+    {
+      get(target, name) {
+        names.add(String(name));
+        return Reflect.get(target, name);
+      },
+    },
+  );
+  return { environment, names };
+}
+
+test("every variable that settings read is in the table of variables", () => {
+  const listed = new Set(listVariables().flatMap(({ name }) => name));
+  const stores = {
+    FILES_S3_ENDPOINT: "https://s3.example.com",
+    LOG_STORE: "s3_custom",
+    SMTP_URL: "smtp://mail.example.com",
+  };
+  for (const given of [
+    {},
+    stores,
+    { PROMETHEUS_PUSH_ENABLED: "true" },
+    { OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost" },
+  ]) {
+    const { environment, names } = recordReads(given);
+    try {
+      readSettings(environment);
+    } catch (error) {
+      assert.ok(error instanceof TypeError, String(error));
+    }
+    assert.deepEqual(
+      [...names].filter((name) => !listed.has(name)),
+      [],
+    );
+  }
+});
+
+for (const { name, least, most } of listVariables()) {
+  if (least === undefined || most === undefined) continue;
+  for (const one of [name].flat()) {
+    test(`readSettings() refuses ${one} outside ${least} to ${most}`, () => {
+      const shared = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost", PROMETHEUS_PUSH_ENABLED: "true" };
+      const push = { PROMETHEUS_GATEWAY_URL: "https://push.example.com", PROMETHEUS_GATEWAY_AUTH: "a:b" };
+      const read = (value: number) => () => readSettings({ ...shared, ...push, [one]: String(value) });
+      const problem = new RegExp(`^TypeError: Cannot use ${one}: it must be a whole number from ${least} to ${most}$`);
+      assert.throws(read(most + 1), problem);
+      if (least > 0) assert.throws(read(least - 1), problem);
+    });
+  }
+}
 
 test("readSettings() reads the bounds and origins of realtime sessions", () => {
   const { gateway } = readSettings({

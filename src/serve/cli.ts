@@ -2,7 +2,8 @@ import process from "node:process";
 import { parseArgs } from "node:util";
 import { stringOf } from "../lib/json.ts";
 import { version } from "../version.ts";
-import { type Command, commands, UsageError } from "./commands.ts";
+import { type Command, UsageError } from "./command.ts";
+import { commands } from "./commands.ts";
 
 /** Describes an error for operators: messages and causes, without the stack. */
 export function describeFailure(error: unknown): string {
@@ -22,7 +23,7 @@ function usage(): string {
   ]);
   return `Usage: gateway [command]
 
-Without a command it serves. Commands read the same environment variables and files as the server.
+Without a command it serves. Commands read the same environment variables and files as the server: "variables" lists them.
 
 ${shown.join("\n")}
 

@@ -1,196 +1,22 @@
 import process from "node:process";
 import * as v from "valibot";
 import { defaultKeyPrefix, mintApiKey } from "../auth/api-key.ts";
-import { createAdminKeyRow, createOrganisationRows, type Installation, openInstallation } from "../auth/first-start.ts";
-import { createMasterKeyText, readMasterKeys, toMasterKeysText } from "../auth/master-keys.ts";
+import { createAdminKeyRow, createOrganisationRows } from "../auth/first-start.ts";
 import { type BrokenLog, verifyChain, verifyLogs } from "../control/audit-verify.ts";
 import { repriceLogs } from "../control/reprice.ts";
-import {
-  countRecords,
-  findDropProblem,
-  type MasterKeyList,
-  nextVersion,
-  rewrapAll,
-  wrapsAll,
-} from "../control/rotation.ts";
 import { type Database, isConflict, isLocalDatabase, openDatabase } from "../db/client.ts";
-import { migrate } from "../db/migrate.ts";
 import type { AuditHead } from "../db/stores/audit.ts";
 import { createControlStores } from "../db/stores/control.ts";
 import { createInstallationStore } from "../db/stores/installation.ts";
 import { createRepricingStore } from "../db/stores/repricing.ts";
-import { createRotationStore } from "../db/stores/rotation.ts";
 import { plainIssues } from "../lib/issues.ts";
 import { toPrintable } from "../lib/printable.ts";
 import { Email, Name, Slug, Time } from "../schemas/control.ts";
-import { type HostSettings, loadUsedSettings, nodeMac } from "./environment.ts";
-import { changeKeysFile } from "./keys-file.ts";
+import { type Command, type Outcome, UsageError, withDatabase } from "./command.ts";
+import { loadUsedSettings, nodeMac } from "./environment.ts";
 import { type LogsOptions, logFilterNames, showLogs } from "./logs-command.ts";
-
-/** A malformed command line. */
-export class UsageError extends Error {
-  override readonly name = "UsageError";
-}
-
-/** Result of a command; it failed if there are problems. */
-interface Outcome {
-  lines: string[];
-  problems?: string[];
-}
-
-/** What only some commands need. */
-interface CommandParts {
-  /** Values of the options that may be given more than once. */
-  readonly lists: Readonly<Record<string, readonly string[]>>;
-  /** Shows a line at once, for commands that do not end. */
-  print(line: string): void;
-}
-
-/** An operator command. */
-export interface Command {
-  /** One or two words. */
-  name: string;
-  /** Synopsis of options and positional arguments. */
-  parameters: string;
-  about: readonly string[];
-  /** Options, each with a value. */
-  options: readonly string[];
-  /** Options without a value. */
-  flags?: readonly string[];
-  /** Options with a value that may be given more than once. */
-  lists?: readonly string[];
-  /** Number of positional arguments. */
-  positionals: number;
-  /** @throws {UsageError} If a value is invalid. */
-  run(
-    values: Readonly<Record<string, string | undefined>>,
-    positionals: readonly string[],
-    flags: ReadonlySet<string>,
-    more: CommandParts,
-  ): Promise<Outcome> | Outcome;
-}
-
-/** An open database. */
-interface Opened {
-  settings: HostSettings;
-  database: Database;
-  keys: MasterKeyList;
-  /** Undefined when the keys come from the environment, which cannot change. */
-  readKeys: (() => MasterKeyList) | undefined;
-  installation: Installation;
-}
-
-function toKeyList(text: string | undefined): MasterKeyList {
-  const [first, ...others] = text === undefined ? [] : readMasterKeys(text);
-  if (!first) throw new TypeError("Cannot work without master keys: set GATEWAY_MASTER_KEYS");
-  return [first, ...others];
-}
-
-/** Opens the database of the environment, and closes it afterwards. */
-async function withDatabase<Value>(run: (opened: Opened) => Promise<Value>): Promise<Value> {
-  const settings = loadUsedSettings();
-  const { masterKeys, readMasterKeys: reread, databaseAuthToken: authToken, keyPrefix } = settings.gateway;
-  const keys = toKeyList(masterKeys);
-  const readKeys = reread && (() => toKeyList(reread()));
-  const database = await openDatabase({ url: settings.database, ...(authToken !== undefined && { authToken }) });
-  try {
-    await migrate(database);
-    const store = createInstallationStore(database);
-    if ((await store.readRootSecret()) === undefined)
-      throw new Error("Cannot work on an empty database: start the gateway first");
-    const installation = await openInstallation({
-      store,
-      masterKeys: keys,
-      readMasterKeys: readKeys,
-      createMac: nodeMac,
-      keyPrefix: keyPrefix ?? defaultKeyPrefix,
-      now: Date.now(),
-      bootstrap: {},
-    });
-    return await run({ settings, database, keys, readKeys, installation });
-  } finally {
-    await database.close();
-  }
-}
-
-const plural = (records: number) => (records === 1 ? "1 record" : `${records} records`);
-
-/** Adds a version to the file, unless the last rotation is unfinished. */
-function addVersion({ settings, database }: Opened): Promise<void> {
-  return changeKeysFile(settings.masterKeysFile, async (text) => {
-    const keys = toKeyList(text);
-    const counts = await countRecords(createRotationStore(database));
-    if (!wrapsAll(keys[0].version, counts)) return undefined;
-    const version = nextVersion([...counts.keys(), ...keys.map((key) => key.version)]);
-    return `${createMasterKeyText(version)},${toMasterKeysText(keys)}`;
-  });
-}
-
-function rotateKeys(): Promise<Outcome> {
-  return withDatabase(async (opened) => {
-    const { database, readKeys } = opened;
-    if (readKeys) await addVersion(opened);
-    const store = createRotationStore(database);
-    const keys = readKeys?.() ?? opened.keys;
-    const { version, records, failed } = await rewrapAll({ store, keys, readMasterKeys: readKeys });
-    const counts = await countRecords(store);
-    const free = keys.filter((key) => key.version !== version && !counts.get(key.version));
-    const problems = failed.map(
-      ({ organisationId, kind, recordId, field, kekVersion }) =>
-        `Cannot re-wrap ${field} of ${kind} ${recordId} in organisation ${organisationId}: its data key, wrapped by ${kekVersion}, does not open`,
-    );
-    const nothing = `Every record is wrapped by ${version} already: list a new version first in GATEWAY_MASTER_KEYS`;
-    const done = `${version} wraps ${plural(counts.get(version) ?? 0)}, ${records} of them re-wrapped now`;
-    return {
-      lines: [
-        records === 0 && problems.length === 0 && !readKeys ? nothing : done,
-        ...free.map((key) => `No record names ${key.version} any more: it can be dropped`),
-      ],
-      problems,
-    };
-  });
-}
-
-function dropKey(version: string): Promise<Outcome> {
-  if (!/^v[1-9][0-9]{0,5}$/.test(version)) throw new UsageError(`Cannot drop "${version}": versions are written v1`);
-  return withDatabase(async ({ settings, database, keys, readKeys }) => {
-    const store = createRotationStore(database);
-    let problem: string | undefined;
-    const check = async (listed: MasterKeyList) => {
-      problem = findDropProblem(version, listed, await countRecords(store));
-      return problem === undefined;
-    };
-    if (readKeys) {
-      await changeKeysFile(settings.masterKeysFile, async (text) => {
-        const listed = toKeyList(text);
-        const rest = listed.filter((key) => key.version !== version);
-        return (await check(listed)) ? toMasterKeysText(rest) : undefined;
-      });
-    } else {
-      await check(keys);
-    }
-    if (problem !== undefined) return { lines: [], problems: [problem] };
-    const done = `Dropped ${version} from ${settings.masterKeysFile}`;
-    return { lines: [readKeys ? done : `No record names ${version}: take it out of GATEWAY_MASTER_KEYS`] };
-  });
-}
-
-function listKeys(): Promise<Outcome> {
-  return withDatabase(async ({ database, keys }) => {
-    const counts = await countRecords(createRotationStore(database));
-    const listed = new Set(keys.map(({ version }) => version));
-    const missing = [...counts.keys()].filter((version) => !listed.has(version));
-    return {
-      lines: keys.map(({ version }, index) => {
-        const wraps = `${version} wraps ${plural(counts.get(version) ?? 0)}`;
-        return index === 0 ? `${wraps}, writes` : wraps;
-      }),
-      problems: missing.map(
-        (version) => `${version} wraps ${plural(counts.get(version) ?? 0)} and is not among the master keys`,
-      ),
-    };
-  });
-}
+import { dropKey, listKeys, rotateKeys } from "./master-key-commands.ts";
+import { describeVariables } from "./variables-command.ts";
 
 function readHead(text: string | undefined): AuditHead | undefined {
   if (text === undefined) return undefined;
@@ -383,6 +209,14 @@ async function compactStorage(): Promise<Outcome> {
 
 /** Every command, in the order of the help. */
 export const commands: readonly Command[] = [
+  {
+    name: "variables",
+    parameters: "",
+    about: ["Lists the environment variables with their defaults and bounds."],
+    options: [],
+    positionals: 0,
+    run: async () => ({ lines: describeVariables() }),
+  },
   {
     name: "keys list",
     parameters: "",

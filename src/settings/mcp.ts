@@ -3,7 +3,6 @@ import type { McpPoolSettings } from "../control/mcp/session-pool.ts";
 import { type GatewayOptions, type ServerMode, serverModes } from "../gateway/options.ts";
 import { type Environment, flagOn, integer, list, text } from "./read.ts";
 
-const timer = { min: 1, max: 2 ** 31 - 1 };
 const megabyte = 1024 * 1024;
 const loopbackHosts = ["localhost", "127.0.0.1", "[::1]"];
 const loopbackAddress = /^(?:localhost|127(?:\.[0-9]{1,3}){3}|::1)$/i;
@@ -58,25 +57,23 @@ function hosts(environment: Environment, hostname: string, base: string | undefi
 /** Sessions that the gateway itself has at servers. */
 function pool(environment: Environment): McpPoolSettings {
   const { pool: defaults } = defaultMcpSettings;
-  const read = (name: string, fallback: number, bounds = timer) =>
-    integer(environment, `MCP_POOL_${name}`, bounds) ?? fallback;
   return {
     isEnabled: flagOn(environment, "MCP_POOL_ENABLED"),
-    idleMs: read("MAX_IDLE_MS", defaults.idleMs),
-    lifeMs: read("MAX_LIFETIME_MS", defaults.lifeMs),
-    cleanupMs: read("CLEANUP_INTERVAL_MS", defaults.cleanupMs, { min: 1_000, max: timer.max }),
-    sessions: read("MAX_CONNECTIONS", defaults.sessions, { min: 1, max: 100_000 }),
-    tokenExpiryBufferMs: read("TOKEN_EXPIRY_BUFFER_MS", defaults.tokenExpiryBufferMs, { min: 0, max: 3_600_000 }),
+    idleMs: integer(environment, "MCP_POOL_MAX_IDLE_MS") ?? defaults.idleMs,
+    lifeMs: integer(environment, "MCP_POOL_MAX_LIFETIME_MS") ?? defaults.lifeMs,
+    cleanupMs: integer(environment, "MCP_POOL_CLEANUP_INTERVAL_MS") ?? defaults.cleanupMs,
+    sessions: integer(environment, "MCP_POOL_MAX_CONNECTIONS") ?? defaults.sessions,
+    tokenExpiryBufferMs: integer(environment, "MCP_POOL_TOKEN_EXPIRY_BUFFER_MS") ?? defaults.tokenExpiryBufferMs,
   };
 }
 
 function settings(environment: Environment, hostname: string): Partial<McpSettings> {
-  const request = integer(environment, "MCP_REQUEST_TIMEOUT_MS", timer);
-  const idle = integer(environment, "MCP_STREAM_IDLE_TIMEOUT_MS", timer);
-  const body = integer(environment, "MCP_MAX_BODY_IN_MB", { min: 1, max: 100 });
-  const result = integer(environment, "MCP_MAX_RESULT_IN_MB", { min: 1, max: 100 });
-  const streams = integer(environment, "MCP_MAX_STREAMS", { min: 1, max: 1_000_000 });
-  const perCaller = integer(environment, "MCP_MAX_STREAMS_PER_CALLER", { min: 1, max: 1_000_000 });
+  const request = integer(environment, "MCP_REQUEST_TIMEOUT_MS");
+  const idle = integer(environment, "MCP_STREAM_IDLE_TIMEOUT_MS");
+  const body = integer(environment, "MCP_MAX_BODY_IN_MB");
+  const result = integer(environment, "MCP_MAX_RESULT_IN_MB");
+  const streams = integer(environment, "MCP_MAX_STREAMS");
+  const perCaller = integer(environment, "MCP_MAX_STREAMS_PER_CALLER");
   const base = baseUrl(environment);
   const identityKey = privateKey(environment);
   return {

@@ -68,7 +68,7 @@ function push(environment: Environment): PushSettings | undefined {
   return {
     url,
     authorization: toAuthorization(auth),
-    everyMs: integer(environment, "PROMETHEUS_PUSH_INTERVAL_MS", { min: 1_000, max: 3_600_000 }) ?? 15_000,
+    everyMs: integer(environment, "PROMETHEUS_PUSH_INTERVAL_MS") ?? 15_000,
     job: text(environment, "SERVICE_NAME") ?? "gateway",
   };
 }
@@ -83,7 +83,7 @@ function token(environment: Environment): string | undefined {
 export function metrics(environment: Environment): NonNullable<GatewayOptions["metrics"]> {
   const read = token(environment);
   const pushed = push(environment);
-  const maxSeries = integer(environment, "PROMETHEUS_MAX_SERIES", { min: 10, max: 100_000 });
+  const maxSeries = integer(environment, "PROMETHEUS_MAX_SERIES");
   const settings: MetricsOptions = {
     isOpen: flag(environment, "METRICS_OPEN"),
     maxSeries: maxSeries ?? defaultRequestMetrics.maxSeries,

@@ -1,3 +1,5 @@
+import { boundsOf, type IntegerName } from "./tables/variables.ts";
+
 /** Environment variables by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -7,17 +9,14 @@ export function text(environment: Environment, name: string): string | undefined
   return value === "" ? undefined : value;
 }
 
-/** An integer within bounds. */
-export function integer(
-  environment: Environment,
-  name: string,
-  bounds: { min: number; max: number },
-): number | undefined {
+/** A whole number within the bounds of its variable. */
+export function integer(environment: Environment, name: IntegerName): number | undefined {
   const value = text(environment, name);
   if (value === undefined) return undefined;
+  const { least, most } = boundsOf(name);
   const number = /^[0-9]{1,15}$/.test(value) ? Number(value) : Number.NaN;
-  if (number >= bounds.min && number <= bounds.max) return number;
-  throw new TypeError(`Cannot use ${name}: it must be a whole number from ${bounds.min} to ${bounds.max}`);
+  if (number >= least && number <= most) return number;
+  throw new TypeError(`Cannot use ${name}: it must be a whole number from ${least} to ${most}`);
 }
 
 /** The items of a comma-separated list. */

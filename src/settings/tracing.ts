@@ -113,12 +113,10 @@ export function tracing(environment: Environment): OtlpSettings | undefined {
     first(environment, "OTEL_EXPORTER_OTLP_TRACES_COMPRESSION", "OTEL_EXPORTER_OTLP_COMPRESSION"),
     ["none", "gzip"],
   );
-  const time = { min: 1, max: 600_000 };
   const timeoutMs =
-    integer(environment, "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", time) ??
-    integer(environment, "OTEL_EXPORTER_OTLP_TIMEOUT", time);
-  const maxWaiting = integer(environment, "OTEL_BSP_MAX_QUEUE_SIZE", { min: 1, max: 100_000 });
-  const maxBatch = integer(environment, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE", { min: 1, max: 10_000 });
+    integer(environment, "OTEL_EXPORTER_OTLP_TRACES_TIMEOUT") ?? integer(environment, "OTEL_EXPORTER_OTLP_TIMEOUT");
+  const maxWaiting = integer(environment, "OTEL_BSP_MAX_QUEUE_SIZE");
+  const maxBatch = integer(environment, "OTEL_BSP_MAX_EXPORT_BATCH_SIZE");
   const waiting = maxWaiting ?? defaultOtlp.maxWaiting;
   return {
     ...defaultOtlp,
@@ -127,7 +125,7 @@ export function tracing(environment: Environment): OtlpSettings | undefined {
     encoding: protocol === "http/json" ? "json" : "protobuf",
     compression: compression ?? defaultOtlp.compression,
     timeoutMs: timeoutMs ?? defaultOtlp.timeoutMs,
-    delayMs: integer(environment, "OTEL_BSP_SCHEDULE_DELAY", time) ?? defaultOtlp.delayMs,
+    delayMs: integer(environment, "OTEL_BSP_SCHEDULE_DELAY") ?? defaultOtlp.delayMs,
     maxWaiting: waiting,
     maxBatch: Math.min(waiting, maxBatch ?? defaultOtlp.maxBatch),
     resource: resource(environment),
