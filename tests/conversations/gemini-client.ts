@@ -58,6 +58,9 @@ const agents: readonly GeminiAgent[] = [
   },
 ];
 
+/** Models whose results stand in separate turns (https://github.com/agentgateway/agentgateway/issues/2811). */
+const takesResultsAlone = /gemini-(?:3\.[6-9]|[4-9]|(?:pro|flash)-latest)/;
+
 const inlineData = { mimeType: "image/png", data: pixel };
 
 const partsOf = (value: Members): Members[] => {
@@ -151,16 +154,15 @@ export function createGeminiClient(setup: Setup): Client {
       return `/v1beta/models/${model}:${verb}`;
     },
     headers: {},
-    ask({ outcomes, text, hasImage, instruction, isCut = false }) {
+    ask({ outcomes, text, hasImage, instruction, isCut = false }, model) {
       const kept = isCut ? cut(heard) : toSent(heard, agent);
       if (kept.length > 0) contents.push({ role: "model", parts: kept });
       const results = outcomes.map((outcome, index) => toResult(calls[index] as HeardCall, outcome, agent));
       const showsResult = !agent.nestsImages && outcomes.some((outcome) => outcome.hasImage);
       const said = [text, instruction].filter((one) => one !== "").map((one) => ({ text: one }));
-      contents.push({
-        role: "user",
-        parts: [...results, ...(hasImage || showsResult ? [{ inlineData }] : []), ...said],
-      });
+      const shown = [...(hasImage || showsResult ? [{ inlineData }] : []), ...said];
+      const turns = takesResultsAlone.test(model) ? [results, shown] : [[...results, ...shown]];
+      contents.push(...turns.filter((parts) => parts.length > 0).map((parts) => ({ role: "user", parts })));
       return { ...fields, contents: [...contents] };
     },
     async hear(response) {

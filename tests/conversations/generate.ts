@@ -15,6 +15,8 @@ export interface Reach {
   breaksArguments?: boolean;
   /** Images in questions and results. Default true. */
   hasImages?: boolean;
+  /** Whether an API takes the first request of such a conversation: its own clients ask for nothing else. Default: always. */
+  takes?(setup: Setup): boolean;
 }
 
 type Random = () => number;
@@ -99,13 +101,31 @@ function drawOutcome(dice: Dice, hasImages: boolean): Outcome {
   return { text: outcomeTexts(dice), isError: dice.chance(0.15), hasImage: hasImages && dice.chance(0.1) };
 }
 
+/** A setup that asks for nothing. */
+const bare: Setup = {
+  instructions: "",
+  tools: [],
+  effort: undefined,
+  temperature: undefined,
+  streams: false,
+  maxTokens: 8_000,
+};
+
+/** The setup, without the fields that the API refuses. */
+function fitSetup(setup: Setup, takes: (setup: Setup) => boolean): Setup {
+  const silent = { effort: undefined, temperature: undefined };
+  const forms = [setup, { ...setup, temperature: undefined }, { ...setup, effort: undefined }, { ...setup, ...silent }];
+  return forms.find((form) => takes(form)) ?? { ...setup, ...silent };
+}
+
 const countCalls = ({ said }: ModelTurn): number => said.filter(({ kind }) => kind === "call").length;
 
 /** The conversation of a seed: 12 to 16 requests. */
 export function generateConversation(seed: number, reach: Reach = {}): Conversation {
-  const { hasImages = true } = reach;
+  const { hasImages = true, takes = () => true } = reach;
   const dice = new Dice(seed);
-  const tools = dice.chance(0.1) ? [] : dice.pick(toolSets);
+  const drawn = dice.chance(0.1) ? [] : dice.pick(toolSets);
+  const tools = drawn.filter((tool) => takes({ ...bare, tools: [tool] }));
   const rounds: { step: Step; turn: ModelTurn }[] = [];
   let calls = 0;
   for (let round = 12 + dice.below(5); round > 0; round--) {
@@ -124,16 +144,14 @@ export function generateConversation(seed: number, reach: Reach = {}): Conversat
     rounds.push({ step, turn });
     calls = countCalls(turn);
   }
-  return {
-    setup: {
-      instructions: dice.chance(0.9) ? `Be brief. ${dice.text()}` : "",
-      tools,
-      effort: dice.pick(efforts),
-      temperature: dice.chance(0.3) ? 0.3 : undefined,
-      streams: dice.chance(0.5),
-      maxTokens: dice.pick([8_000, 32_000]),
-      agent: dice.below(1_000) / 1_000,
-    },
-    rounds,
+  const setup: Setup = {
+    instructions: dice.chance(0.9) ? `Be brief. ${dice.text()}` : "",
+    tools,
+    effort: dice.pick(efforts),
+    temperature: dice.chance(0.3) ? 0.3 : undefined,
+    streams: dice.chance(0.5),
+    maxTokens: dice.pick([8_000, 32_000]),
+    agent: dice.below(1_000) / 1_000,
   };
+  return { setup: fitSetup(setup, takes), rounds };
 }

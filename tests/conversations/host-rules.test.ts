@@ -1,4 +1,4 @@
-// What Mistral, Cohere, xAI, Groq and Cerebras take, by request.
+// What Mistral, Cohere, xAI, Groq, Cerebras and servers of open models take, by request.
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
@@ -411,4 +411,38 @@ test("members that only OpenAI's answers have do not go back to hosts that refus
     assert.deepEqual(objectsOf(upstream.messages)[1], { role: "assistant", content: "Hi" }, provider);
     assert.deepEqual(dropped, [], provider);
   }
+});
+
+test("chats of OpenAI's clients to an open model at their own server have what its chat template takes", async () => {
+  answer = enough;
+  const host = { "x-gateway-custom-host": "https://vllm.example/v1" };
+  const broken = { id: "call_00000000000000000000001", type: "function", function: { name: "read", arguments: '{"a' } };
+  const messages = [
+    hello,
+    { role: "developer", content: "Be brief" },
+    { role: "assistant", content: null, tool_calls: [broken] },
+    { role: "tool", tool_call_id: broken.id, content: "done" },
+  ];
+  const model = "mistralai/Mistral-Small-3.2-24B-Instruct-2506";
+  const { upstream, dropped } = await ask(
+    chat,
+    "openai",
+    { model, messages, tools: [tool], reasoning_effort: "max" },
+    host,
+  );
+  const sentMessages = objectsOf(upstream.messages);
+  assert.deepEqual(
+    sentMessages.map(({ role }) => role),
+    ["user", "assistant", "tool"],
+  );
+  assert.equal(sentMessages[0]?.content, "Hello\n\nBe brief");
+  const [made] = objectsOf(sentMessages[1]?.tool_calls);
+  assert.match(String(made?.id), /^[a-zA-Z0-9]{9}$/);
+  assert.equal(sentMessages[2]?.tool_call_id, made?.id);
+  assert.deepEqual(made?.function, { name: "read", arguments: '{"invalid_arguments":"{\\"a"}' });
+  assert.equal(upstream.reasoning_effort, "high");
+  assert.deepEqual(dropped, ["reasoning_effort", "messages.tool_calls.arguments"]);
+  // a model that no table knows gets the chat as it came
+  const other = await ask(chat, "openai", { model: "our-own-model", messages, tools: [tool] }, host);
+  assert.deepEqual(other.upstream.messages, messages);
 });

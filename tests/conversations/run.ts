@@ -11,9 +11,10 @@ export interface Place {
   world: EmulatedWorld;
 }
 
-/** What went wrong in a conversation. */
+/** Why a conversation ended before its last round. */
 export interface Fault {
-  kind: "refused" | "status" | "heard" | "prefix" | "unread";
+  /** `native`: the API refused what it would refuse from its own SDK too, so it is not the gateway's fault. */
+  kind: "refused" | "native" | "status" | "heard" | "prefix" | "unread";
   round: number;
   detail: string;
 }
@@ -146,8 +147,8 @@ function roundOf({ conversation, client }: Run, index: number): Conversation["ro
   };
 }
 
-/** Sends one round; the fault ends the conversation, as a refusal does that the API's own SDK would meet too. */
-async function runRound(place: Place, run: Run, round: number): Promise<Fault | "ended" | undefined> {
+/** Sends one round. A fault ends the conversation. */
+async function runRound(place: Place, run: Run, round: number): Promise<Fault | undefined> {
   const { gateway, world } = place;
   const { conversation, client } = run;
   const { step, turn } = roundOf(run, round);
@@ -162,8 +163,8 @@ async function runRound(place: Place, run: Run, round: number): Promise<Fault | 
   const { emulator, request } = received ?? {};
   if (refusal && response.status >= 400) {
     const sent = JSON.stringify(refusal.body).slice(0, 3_000);
-    if (received && isRefusedAnyway(run, body, world, received)) return "ended";
-    return { kind: "refused", round, detail: `${refusal.rule}: ${refusal.message}\nsent ${sent}` };
+    const kind = received && isRefusedAnyway(run, body, world, received) ? "native" : "refused";
+    return { kind, round, detail: `${refusal.rule}: ${refusal.message}\nsent ${sent}` };
   }
   if (response.status !== 200 || !emulator || !request)
     return { kind: "status", round, detail: `${response.status} ${await response.text()}` };
@@ -194,7 +195,6 @@ function findPrefixFault(world: EmulatedWorld, asked: number, round: number, isC
 export async function runConversation(place: Place, run: Run): Promise<Fault | undefined> {
   for (let round = 0; round < run.conversation.rounds.length; round++) {
     const fault = await runRound(place, run, round);
-    if (fault === "ended") return undefined;
     if (fault) return fault;
   }
   return undefined;

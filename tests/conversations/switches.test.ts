@@ -9,7 +9,7 @@ import type { Client, Setup } from "./client.ts";
 import { createGeminiClient } from "./gemini-client.ts";
 import { generateConversation } from "./generate.ts";
 import { createMessagesClient } from "./messages-client.ts";
-import { conversationsOf, Faults, hold, modelOf, seedsOf, usePlace } from "./pairs.ts";
+import { conversationsOf, Faults, hold, modelOf, seedsOf, takenBy, usePlace } from "./pairs.ts";
 import { createResponsesClient } from "./responses-client.ts";
 
 const clients: Readonly<Record<string, (setup: Setup) => Client>> = {
@@ -46,7 +46,9 @@ async function holdAll(
       { provider: EmulatedProvider; model: string },
     ];
     const hasImages = first.takesImages && second.takesImages;
-    const conversation = generateConversation(seed, { hasImages, breaksArguments: true });
+    const taken = served.map((target) => takenBy(placeOf(), { name: dialect, createClient }, target));
+    const takes = (setup: Setup) => taken.every((one) => one(setup));
+    const conversation = generateConversation(seed, { hasImages, breaksArguments: true, takes });
     const client = createClient(conversation.setup);
     const targetOf = (round: number) => served[isSecond(round) ? 1 : 0];
     const run = { conversation, client, dialect, targetOf, changesTarget: true };
@@ -58,8 +60,8 @@ async function holdAll(
 for (const [dialect, createClient] of Object.entries(clients)) {
   for (const pair of sample(pairs, 4)) {
     const [first, second] = pair;
-    test(`a ${dialect} client from ${first.slug} to ${second.slug} and back: nothing foreign is refused`, async () => {
-      (await holdAll(dialect, createClient, pair)).assertNone();
+    test(`a ${dialect} client from ${first.slug} to ${second.slug} and back: nothing foreign is refused`, async (context) => {
+      (await holdAll(dialect, createClient, pair)).assertNone(context);
     });
   }
 }

@@ -14,7 +14,7 @@ import {
   toPieces,
 } from "./emulator.ts";
 
-import { effortRules, findToolFault, reasons } from "./openai-models.ts";
+import { effortRules, findToolFault, isReasoning, reasons } from "./openai-models.ts";
 
 /** Pages of the documentation, as read in November 2026. */
 const sources = {
@@ -126,8 +126,8 @@ const rules: readonly Rule[] = [
     id: "sampling",
     source: sources.models,
     models: reasons,
-    find: ({ body }) => {
-      if (body.reasoning_effort === "none") return undefined;
+    find: ({ body, model }) => {
+      if (!isReasoning(model, body.reasoning_effort)) return undefined;
       if (body.temperature !== undefined && body.temperature !== 1) {
         return "Unsupported value: 'temperature' does not support this value with this model. Only the default (1) value is supported.";
       }

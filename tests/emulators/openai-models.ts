@@ -8,6 +8,14 @@ const source = "https://platform.openai.com/docs/guides/latest-model";
 /** Models with a reasoning effort; they take no sampling fields unless the effort is off. */
 export const reasons = /^(?:o\d|gpt-5)/;
 
+/** Models that reason only where an effort asks for it: `none` is their default (https://platform.openai.com/docs/guides/latest-model, parameter compatibility). */
+const reasonsOnDemand = /^gpt-5\.[1-4]/;
+
+/** Whether a model reasons with an effort: models that reason always by default take no sampling without one. */
+export function isReasoning(model: string, effort: unknown): boolean {
+  return effort === undefined || effort === null ? !reasonsOnDemand.test(model) : effort !== "none";
+}
+
 function levelsOf(model: string): string[] {
   if (/^o\d/.test(model)) return ["low", "medium", "high"];
   if (/^gpt-5(?![.\d])/.test(model)) return ["minimal", "low", "medium", "high"];

@@ -15,7 +15,7 @@ import {
   toPieces,
 } from "./emulator.ts";
 import { refuseChat } from "./openai-chat.ts";
-import { effortRules, findToolFault, reasons } from "./openai-models.ts";
+import { effortRules, findToolFault, isReasoning, reasons } from "./openai-models.ts";
 
 /** Pages of the documentation, as read in November 2026. */
 const sources = {
@@ -158,8 +158,8 @@ const rules: readonly Rule[] = [
     id: "sampling",
     source: sources.create,
     models: reasons,
-    find: ({ body }) => {
-      const isOff = isObject(body.reasoning) && body.reasoning.effort === "none";
+    find: ({ body, model }) => {
+      const isOff = !isReasoning(model, isObject(body.reasoning) ? body.reasoning.effort : undefined);
       const name = ["temperature", "top_p"].find((one) => body[one] !== undefined && body[one] !== 1);
       return name !== undefined && !isOff
         ? `Unsupported parameter: '${name}' is not supported with this model.`

@@ -70,7 +70,6 @@ const rules: readonly Rule[] = [
 /** A server of vLLM. It takes fields that it does not know. */
 export const vllm: Emulator = {
   name: "vLLM chat",
-  native: "chat",
   showsReasoning: (model) => !alternates.test(model),
   rules,
   serves: ({ host, pathname }) => host === vllmHost && pathname === "/v1/chat/completions",

@@ -1,10 +1,14 @@
+import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ModelFacts } from "../../schemas/model-facts.ts";
+import { fitChat } from "../core/fit-chat.ts";
 import { createFactReader } from "../core/model-facts.ts";
 import type { ConversionOptions } from "../core/types.ts";
+import { openModelRows } from "../openai-compatible/facts/open-models.ts";
 import type { RequestBody } from "../openai-compatible/request.ts";
 import { openaiFacts } from "./facts.ts";
 
 const factsOf = createFactReader(openaiFacts);
+const openFactsOf = createFactReader({ read: openaiFacts.read, sources: [], newest: {}, rows: openModelRows });
 
 /** Models without reasoning: they reject `reasoning_effort`. */
 const reasonsNot = /^(?:ft:)?(?:gpt-3\.5|gpt-4|chatgpt-4o)/;
@@ -40,6 +44,18 @@ function leaveOutSampling(body: RequestBody, facts: ModelFacts, { drop }: Conver
   }
 }
 
+/**
+ * Fits a chat to an open model at a caller's own server: its chat template refuses what the clients of OpenAI's models send, such
+ * as two messages of the user in a row.
+ */
+function fitOpenModel(body: RequestBody, options: ConversionOptions): void {
+  const facts = openFactsOf(String(body.model));
+  if (Object.keys(facts).length === 0) return;
+  const fitted = fitChat(body as ChatRequest, facts, options); // a chat, whose fields may be deleted
+  for (const name of Object.keys(body)) if (!(name in fitted)) delete body[name];
+  Object.assign(body, fitted);
+}
+
 /** Only models that the table names are certain to refuse what is changed for them. */
 const asNamed = { hasCustomHost: true };
 
@@ -52,4 +68,5 @@ export function fitOwnChat(body: RequestBody, options: ConversionOptions): void 
   leaveOutEffort(body, options);
   renameLimit(body, facts, options);
   leaveOutSampling(body, facts, options);
+  if (options.hasCustomHost && !options.isConverted) fitOpenModel(body, options);
 }
