@@ -86,6 +86,10 @@ export const ModelFacts = v.strictObject(
       v.pipe(v.array(Field, "must be a list"), v.maxLength(100, "must have at most 100 entries"), v.readonly()),
       "Fields of messages that the model refuses. They are left out. Default: none.",
     ),
+    refusedResponsesTools: described(
+      v.pipe(v.array(Field, "must be a list"), v.maxLength(100, "must have at most 100 entries"), v.readonly()),
+      "Types of tools that the host's Responses API refuses, such as `namespace`: functions stand for these tools. Default: none.",
+    ),
     chatServesToolsWithReasoning: described(
       flag,
       "Whether chat completions serve functions together with reasoning. Default: yes.",

@@ -90,7 +90,7 @@ export interface Emulator {
    * The dialect of this API's own clients, whose requests the gateway forwards unchanged: what the API would refuse from its
    * own SDK, it may refuse through the gateway too.
    */
-  native?: "chat" | "messages" | "responses" | "gemini";
+  native?: "chat" | "messages" | "responses" | "gemini" | undefined;
   /**
    * What the API's own SDK makes of a request of that dialect, without what the gateway has to bring into another form.
    * Default: the request itself.

@@ -1,13 +1,14 @@
 import { isObject } from "../../src/lib/json.ts";
 import { type EmulatedRequest, type Emulator, type Rule, readRequest } from "./emulator.ts";
 import { answerChat, chatPrefix, findUnmatched, functionsOf, messagesOf, nameRule, refuseChat } from "./openai-chat.ts";
-import { responsesEmulator } from "./openai-responses.ts";
+import { outputRule, responsesEmulator, toolTypesRule } from "./openai-responses.ts";
 
 /** Pages of the documentation, as read in November 2026. */
 const sources = {
   chat: "https://console.groq.com/docs/api-reference#chat-create",
   reasoning: "https://console.groq.com/docs/reasoning",
   missing: "https://console.groq.com/docs/openai#currently-unsupported-openai-features",
+  responses: "https://console.groq.com/docs/responses-api",
   members: "https://github.com/tashfeenahmed/freellmapi/issues/1070 (the API's message)",
   replay: "https://github.com/vercel/ai/pull/8057 (the API's message)",
 } as const;
@@ -138,10 +139,16 @@ const answerAsGroq = answerChat({
   reasoning: (text, _number, request) => (thinks(request) ? { reasoning: text } : {}),
 });
 
+const unknownTool = (type: string): string => `'tools.0.type' : discriminator property has invalid value \`${type}\``;
+
 /** Groq's Responses API. */
 export const groqResponses = responsesEmulator({
   name: "Groq Responses",
   address: "api.groq.com/openai/v1/responses",
-  rules: [effortRule(({ body }) => (isObject(body.reasoning) ? body.reasoning.effort : undefined))],
+  rules: [
+    effortRule(({ body }) => (isObject(body.reasoning) ? body.reasoning.effort : undefined)),
+    outputRule(sources.responses),
+    toolTypesRule(`${sources.responses} (functions and built-in tools)`, ["namespace", "custom"], unknownTool),
+  ],
   thinking: reasons,
 });

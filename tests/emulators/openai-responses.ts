@@ -45,6 +45,53 @@ const topLevel = new Set(
   ).split(" "),
 );
 
+/** A rule about reasoning that another host sealed. */
+export const sealRule = (source: string, message: string): Rule => ({
+  id: "foreign-seals",
+  source,
+  find: (request, memory) => {
+    const sealed = itemsOf(request).filter(({ type, encrypted_content: seal }) => type === "reasoning" && seal);
+    return sealed.some(({ encrypted_content: seal }) => !memory.find(seal)) ? message : undefined;
+  },
+});
+
+/** A rule about kinds of tools, which stand in the request or in its input. */
+export const toolTypesRule = (
+  source: string,
+  refused: readonly string[],
+  toMessage: (type: string) => string,
+): Rule => ({
+  id: "tool-types",
+  source,
+  find: (request) => {
+    const kinds = [...objectsOf(request.body.tools), ...itemsOf(request)].map(({ type }) => String(type));
+    const calls = refused.includes("custom") ? ["custom_tool_call"] : [];
+    const type = kinds.find((one) => refused.includes(one) || one === "additional_tools" || calls.includes(one));
+    const isGrouped = itemsOf(request).some(({ namespace }) => namespace !== undefined);
+    return type !== undefined || isGrouped ? toMessage(type ?? "namespace") : undefined;
+  },
+});
+
+/** A rule about calls and their outputs. */
+export const outputRule = (source: string): Rule => ({
+  id: "call-outputs",
+  source,
+  find: (request) => {
+    const open = new Set<unknown>();
+    const made = new Set<unknown>();
+    for (const { type, call_id: id } of itemsOf(request)) {
+      if (callTypes.includes(type)) {
+        open.add(id);
+        made.add(id);
+      }
+      if (!outputTypes.includes(type)) continue;
+      if (!made.has(id)) return `No tool call found for function call output with call_id ${id}.`;
+      open.delete(id);
+    }
+    return open.size === 0 ? undefined : `No tool output found for function call ${[...open][0]}.`;
+  },
+});
+
 /** Beginnings of item ids. */
 const idPrefixes: Readonly<Record<string, string>> = { message: "msg", function_call: "fc", reasoning: "rs" };
 
@@ -72,24 +119,7 @@ const rules: readonly Rule[] = [
         ? "Missing required parameter: 'input'."
         : undefined,
   },
-  {
-    id: "call-outputs",
-    source: sources.functions,
-    find: (request) => {
-      const open = new Set<unknown>();
-      const made = new Set<unknown>();
-      for (const { type, call_id: id } of itemsOf(request)) {
-        if (callTypes.includes(type)) {
-          open.add(id);
-          made.add(id);
-        }
-        if (!outputTypes.includes(type)) continue;
-        if (!made.has(id)) return `No tool call found for function call output with call_id ${id}.`;
-        open.delete(id);
-      }
-      return open.size === 0 ? undefined : `No tool output found for function call ${[...open][0]}.`;
-    },
-  },
+  outputRule(sources.functions),
   {
     id: "item-ids",
     source: sources.create,
@@ -295,6 +325,8 @@ function respond(turn: ModelTurn, request: EmulatedRequest, memory: Memory, thin
 /** A host's Responses API. */
 interface ResponsesHost {
   name: string;
+  /** Requests of its clients are forwarded unchanged. Default: they are fitted to the host. */
+  isNative?: boolean;
   /** The host and the path of the API. */
   address: string;
   rules: readonly Rule[];
@@ -303,9 +335,9 @@ interface ResponsesHost {
 }
 
 /** A Responses API in OpenAI's form. */
-export const responsesEmulator = ({ name, address, rules, thinking }: ResponsesHost): Emulator => ({
+export const responsesEmulator = ({ name, isNative, address, rules, thinking }: ResponsesHost): Emulator => ({
   name,
-  native: "responses",
+  ...(isNative && { native: "responses" }),
   showsReasoning: (model) => thinking.test(model),
   rules,
   serves: ({ host, pathname }) => host + pathname === address,
@@ -318,6 +350,7 @@ export const responsesEmulator = ({ name, address, rules, thinking }: ResponsesH
 /** OpenAI's Responses API. */
 export const openaiResponses = responsesEmulator({
   name: "OpenAI Responses",
+  isNative: true,
   address: "api.openai.com/v1/responses",
   rules,
   thinking: reasons,

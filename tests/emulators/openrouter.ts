@@ -9,7 +9,7 @@ import {
   readRequest,
 } from "./emulator.ts";
 import { answerChat, callsOf, chatPrefix, findUnmatched, messagesOf, nameRule } from "./openai-chat.ts";
-import { openaiResponses } from "./openai-responses.ts";
+import { openaiResponses, toolTypesRule } from "./openai-responses.ts";
 
 /** Pages of the documentation and reports of its messages, as read in November 2026. */
 const sources = {
@@ -192,9 +192,18 @@ export const openrouter: Emulator = {
   }),
 };
 
-/** OpenRouter's Responses API, whose requests and responses have OpenAI's form. */
+/** OpenRouter's Responses API, whose requests and responses have OpenAI's form but for groups of tools. */
 export const openrouterResponses: Emulator = {
   ...openaiResponses,
+  native: undefined,
   name: "OpenRouter Responses",
+  rules: [
+    ...openaiResponses.rules,
+    toolTypesRule(
+      "https://github.com/openai/codex/issues/32318 (the API's answer, 2026)",
+      ["namespace"],
+      (type) => `No endpoints found that support native ${type} tools`,
+    ),
+  ],
   serves: ({ host, pathname }) => host === "openrouter.ai" && pathname === "/api/v1/responses",
 };

@@ -1,7 +1,7 @@
 import { isObject } from "../../src/lib/json.ts";
-import { type EmulatedRequest, type Emulator, jsonResponse, type Rule, readRequest } from "./emulator.ts";
+import { type EmulatedRequest, type Emulator, jsonResponse, objectsOf, type Rule, readRequest } from "./emulator.ts";
 import { answerChat, chatPrefix, findUnmatched, functionsOf, messagesOf, nameRule } from "./openai-chat.ts";
-import { responsesEmulator } from "./openai-responses.ts";
+import { outputRule, responsesEmulator, sealRule, toolTypesRule } from "./openai-responses.ts";
 
 /** Pages of the documentation, as read in November 2026. */
 const sources = {
@@ -9,6 +9,9 @@ const sources = {
   functions: "https://docs.x.ai/docs/guides/function-calling",
   reasoning: "https://docs.x.ai/developers/model-capabilities/text/reasoning",
   content: "https://github.com/langchain-ai/langchain/issues/34140 (the API's message)",
+  toolTypes: "https://github.com/maximhq/bifrost/issues/5428 (the API's message, July 2026)",
+  seals: "https://github.com/chenyme/grok2api/issues/688 (the API's message, July 2026)",
+  nullContent: "https://github.com/Wei-Shaw/sub2api/issues/4237 (the API's message, July 2026)",
   roots: "https://github.com/lidge-jun/opencodex/issues/1105 (the API's message)",
 } as const;
 
@@ -115,10 +118,41 @@ export const xai: Emulator = {
   }),
 };
 
+/** Kinds of tools that the Responses API does not know. */
+const unknownTools = ["namespace", "custom", "tool_search", "local_shell", "apply_patch", "computer_use_preview"];
+
 /** xAI's Responses API. */
 export const xaiResponses = responsesEmulator({
   name: "xAI Responses",
   address: "api.x.ai/v1/responses",
-  rules: [effortRule(({ body }) => (isObject(body.reasoning) ? body.reasoning.effort : undefined))],
+  rules: [
+    effortRule(({ body }) => (isObject(body.reasoning) ? body.reasoning.effort : undefined)),
+    outputRule(sources.functions),
+    toolTypesRule(
+      sources.toolTypes,
+      unknownTools,
+      (type) =>
+        `Failed to deserialize the JSON body into the target type: unknown variant \`${type}\`, expected one of \`function\`, \`web_search\`, \`x_search\`, \`image_generation\`, \`collections_search\`, \`file_search\`, \`code_execution\`, \`code_interpreter\`, \`mcp\`, \`shell\``,
+    ),
+    sealRule(sources.seals, "Could not decode the compaction blob. Ensure it is unmodified from the compact response."),
+    {
+      id: "null-content",
+      source: sources.nullContent,
+      find: ({ body }) =>
+        objectsOf(body.input).some(({ type, content }) => type === "reasoning" && content === null)
+          ? "Failed to deserialize the JSON body into the target type: data did not match any variant of untagged enum ModelInput"
+          : undefined,
+    },
+    {
+      id: "roots",
+      source: sources.roots,
+      find: ({ body }) => {
+        const wrong = objectsOf(body.tools).find(
+          ({ type, parameters }) => type === "function" && isObject(parameters) && parameters.type !== "object",
+        );
+        return wrong && `${wrong.name}: tool parameter root must be an object type`;
+      },
+    },
+  ],
   thinking: reasons,
 });

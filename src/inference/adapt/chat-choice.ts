@@ -2,6 +2,7 @@
 
 import type { DialectOptions } from "../../dialects/types.ts";
 import { fitAdapter } from "../../providers/core/fit-chat.ts";
+import { hasRefusedTools } from "../../providers/core/fit-responses.ts";
 import {
   type BoundProvider,
   type ConversionOptions,
@@ -11,6 +12,7 @@ import {
 } from "../../providers/core/types.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ModelFacts } from "../../schemas/model-facts.ts";
+import type { ResponsesRequest } from "../../schemas/responses.ts";
 import { chatOverResponses } from "./chat-over-responses.ts";
 
 type ChatAdapter = OperationAdapter<"chat">;
@@ -22,7 +24,7 @@ function findOver({ model }: ChatRequest, provider: BoundProvider): ChatAdapter 
   return native && fitAdapter(chatOverResponses(native, provider.slug), fit);
 }
 
-function factsOf({ model }: ChatRequest, provider: BoundProvider, options: ConversionOptions): ModelFacts {
+function factsOf({ model }: { model: string }, provider: BoundProvider, options: ConversionOptions): ModelFacts {
   const facts = provider.factsOf(model, options);
   return options.modelFacts ? { ...facts, ...options.modelFacts } : facts;
 }
@@ -69,3 +71,13 @@ export function findInPlaceOfChat(
   const isAsked = effort !== undefined && effort !== null;
   return hasUnservedTools(chat, facts) && (isAsked || facts.thinksByDefault) ? findOver(chat, provider) : undefined;
 }
+
+/**
+ * Whether a Responses request becomes a chat over the provider's own Responses API: it has tools that this one refuses, and
+ * functions stand for them.
+ */
+export const isConvertedThere = (
+  request: ResponsesRequest,
+  provider: BoundProvider,
+  options: ConversionOptions,
+): boolean => hasRefusedTools(request, factsOf(request, provider, options));

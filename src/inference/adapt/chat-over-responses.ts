@@ -2,9 +2,12 @@ import { toChatAnswer } from "../../dialects/chat-over-responses/answer.ts";
 import { ChunkMaker } from "../../dialects/chat-over-responses/chunks.ts";
 import { toResponsesRequest } from "../../dialects/chat-over-responses/request.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
+import { withoutBlocks } from "../../providers/anthropic/repair.ts";
+import { refusesSeal } from "../../providers/core/sealed-reasoning.ts";
 import type { OperationAdapter, StreamMapper } from "../../providers/core/types.ts";
 import { createReasoningRemover, readWithoutReasoning } from "../../providers/openai-compatible/without-reasoning.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
+import { isReasoningPart } from "../../schemas/content-blocks.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
 import { toFailureOfChunk } from "../stream/dialect-observer.ts";
 import { typedFailureOf } from "../stream/typed-streams.ts";
@@ -33,6 +36,10 @@ function createChunkMapper(provider: string, isStrict: boolean): StreamMapper {
   };
 }
 
+/** The chat without reasoning of earlier turns; undefined where it has none. */
+const withoutReasoning = (request: ChatRequest, drop: (member: string) => void): ChatRequest | undefined =>
+  withoutBlocks(request, isReasoningPart, drop);
+
 /** A provider's chat, served through its Responses API. */
 export function chatOverResponses(native: OperationAdapter<"responses">, provider: string): OperationAdapter<"chat"> {
   const converted = new WeakMap<ChatRequest, Converted>();
@@ -56,6 +63,8 @@ export function chatOverResponses(native: OperationAdapter<"responses">, provide
       const answer = toChatAnswer(body);
       return (strict ? readWithoutReasoning(answer) : undefined) ?? answer;
     },
+    // the reasoning may be another account's
+    repair: (request, failure, { drop }) => (refusesSeal(failure) ? withoutReasoning(request, drop) : undefined),
     streamMapper: (_request, { strict }) => createChunkMapper(provider, strict),
   };
 }

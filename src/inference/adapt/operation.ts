@@ -26,7 +26,7 @@ import { createCompletionObserver } from "../stream/stream-observer.ts";
 import { createReframedObserver, createTypedObserver } from "../stream/typed-observer.ts";
 import { typedStreams } from "../stream/typed-streams.ts";
 import { ChargeMeter, chargeOf } from "./charge-meter.ts";
-import { findChat, findInPlaceOfChat } from "./chat-choice.ts";
+import { findChat, findInPlaceOfChat, isConvertedThere } from "./chat-choice.ts";
 import { dialects, isDialect } from "./dialects.ts";
 import { type FallbackOperation, fallbackOperations } from "./fallback-operations.ts";
 
@@ -294,14 +294,17 @@ export function serveOperation<Name extends OperationName>(
   const adapter = findOperation(provider, name, request);
   const over = adapter && name === "chat" ? findInPlaceOfChat(request as ChatRequest, provider, options) : undefined; // the name says which operation it is
   if (over) return serve({ name: "chat", adapter: over, request: request as ChatRequest, provider, options });
-  if (adapter) return serve({ name, adapter, request: toProviderRequest(name, request), provider, options });
+  const isConverted =
+    adapter && name === "responses" && isConvertedThere(request as ResponsesRequest, provider, options); // the name says which operation it is
+  if (adapter && !isConverted)
+    return serve({ name, adapter, request: toProviderRequest(name, request), provider, options });
   const fallback = fallbackOperations[name];
   const servedOver = fallback && serveOver(fallback, request, provider, options);
   if (servedOver) return servedOver;
   if (provider.operations.chat && isDialect(name)) {
     // the table holds the dialect of this operation
     const dialect = dialects[name] as unknown as Dialect<Operations[Name]["request"], Operations[Name]["response"]>;
-    return serveThroughChat(dialect, request, provider, options);
+    return serveThroughChat(dialect, request, provider, isConverted ? { ...options, overResponses: true } : options);
   }
   requireOperation(provider, name);
   throw new InvalidRequestError(

@@ -10,15 +10,15 @@ type Message = Readonly<Record<string, unknown>>;
 type BlockTest = (block: unknown) => boolean;
 
 /** Blocks without those that a test finds; undefined where it finds none. */
-function withoutBlocks(blocks: unknown, isRemoved: BlockTest): unknown[] | undefined {
+function blocksWithout(blocks: unknown, isRemoved: BlockTest): unknown[] | undefined {
   return Array.isArray(blocks) && blocks.some(isRemoved) ? blocks.filter((one) => !isRemoved(one)) : undefined;
 }
 
 /** The message without certain blocks; no message when nothing else is left. */
 function withoutReasoning<Item extends Message>(message: Item, isRemoved: BlockTest): Item[] {
   const { content: given, content_blocks: givenBlocks, ...rest } = message;
-  const content = withoutBlocks(given, isRemoved) ?? given;
-  const blocks = withoutBlocks(givenBlocks, isRemoved) ?? givenBlocks;
+  const content = blocksWithout(given, isRemoved) ?? given;
+  const blocks = blocksWithout(givenBlocks, isRemoved) ?? givenBlocks;
   if (content === given && blocks === givenBlocks) return [message];
   const isEmpty = (value: unknown) => !value || (Array.isArray(value) && value.length === 0);
   if (isEmpty(content) && isEmpty(blocks) && isEmpty(message.tool_calls)) return [];
@@ -44,11 +44,11 @@ export function withoutThinking<Request extends { messages: readonly Message[] }
   { drop }: ConversionOptions,
 ): Request | undefined {
   if (status !== 400 || !namesThinking.test(message) || !namesSeal.test(message)) return undefined;
-  return remove(request, isReasoningPart, drop);
+  return withoutBlocks(request, isReasoningPart, drop);
 }
 
 /** The request without the blocks that a test finds, which are reported as thinking; undefined where it finds none. */
-function remove<Request extends { messages: readonly Message[] }>(
+export function withoutBlocks<Request extends { messages: readonly Message[] }>(
   request: Request,
   isRemoved: BlockTest,
   drop: ConversionOptions["drop"],
@@ -75,5 +75,5 @@ export function withoutForeignThinking<Request extends { messages: readonly Mess
   request: Request,
   { drop }: ConversionOptions,
 ): Request {
-  return remove(request, isForeignThinking, drop) ?? request;
+  return withoutBlocks(request, isForeignThinking, drop) ?? request;
 }

@@ -3,6 +3,7 @@ import { BoundedMap } from "../../lib/bounded-map.ts";
 import { hasVersion } from "../../lib/path.ts";
 import type { IntegrationForm } from "../../schemas/integration-members.ts";
 import { type FitOptions, fitAdapter } from "./fit-chat.ts";
+import { fitResponsesAdapter } from "./fit-responses.ts";
 import { toIntegrationForm } from "./integration-form.ts";
 import { createFactReader, type FactReader, type FactTable } from "./model-facts.ts";
 import { modelInPath } from "./model-names.ts";
@@ -58,7 +59,13 @@ const plainFacts: FactTable = { read: "", sources: [], newest: {}, rows: [] };
 
 /** Operations whose chats are fitted to the facts of their models. */
 function withFacts(operations: OperationAdapters, fit: FitOptions): OperationAdapters {
-  return operations.chat ? { ...operations, chat: fitAdapter(operations.chat, fit) } : operations;
+  const { chat, responses } = operations;
+  if (!chat && !responses) return operations;
+  return {
+    ...operations,
+    ...(chat && { chat: fitAdapter(chat, fit) }),
+    ...(responses && { responses: fitResponsesAdapter(responses, fit) }),
+  };
 }
 
 /** Reads the facts of a provider's models, each of its tables once. */

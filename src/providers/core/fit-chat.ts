@@ -16,7 +16,8 @@ type Tool = NonNullable<ChatRequest["tools"]>[number];
 /** Greatest length of a function's name at most hosts. */
 const defaultNameLength = 64;
 
-const nameRulesOf = ({ toolNameLength, toolNamesBeginWithLetter = false }: ModelFacts): NameRules => ({
+/** What the host takes as the name of a function. */
+export const nameRulesOf = ({ toolNameLength, toolNamesBeginWithLetter = false }: ModelFacts): NameRules => ({
   length: toolNameLength ?? defaultNameLength,
   beginsWithLetter: toolNamesBeginWithLetter,
 });

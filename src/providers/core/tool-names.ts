@@ -65,6 +65,10 @@ function listNames({ tools, messages }: ChatRequest): string[] {
   return [...namesIn(tools ?? [], "tools"), ...called];
 }
 
+/** Whether a host takes the name of a function. A value that is no string passes: the host judges it. */
+export const takesName = (name: unknown, { length, beginsWithLetter }: NameRules): boolean =>
+  typeof name !== "string" || (name.length <= length && plain.test(name) && (!beginsWithLetter || first.test(name)));
+
 /**
  * Names that a host does not take, with those that are sent instead. Undefined where it takes all, as nearly always.
  *
@@ -73,11 +77,8 @@ function listNames({ tools, messages }: ChatRequest): string[] {
 export function findToolNames(request: ChatRequest, rules: NameRules): ToolNames | undefined {
   const { tools, messages } = request;
   if (!tools?.length && !messages.some(({ tool_calls: calls }) => Array.isArray(calls))) return undefined;
-  const { length, beginsWithLetter } = rules;
   const names = listNames(request);
-  const wrong = names.filter(
-    (name) => name.length > length || !plain.test(name) || (beginsWithLetter && !first.test(name)),
-  );
+  const wrong = names.filter((name) => !takesName(name, rules));
   if (wrong.length === 0) return undefined;
   // one that the caller gave to another tool stands for that tool
   const given = new Set(names);

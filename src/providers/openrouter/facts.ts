@@ -8,7 +8,12 @@ export const openrouterFacts: FactTable = {
     "https://openrouter.ai/docs/features/tool-calling",
     "https://openrouter.ai/docs/api-reference/parameters",
   ],
-  common: { thinking: "either", efforts: ["none", "minimal", "low", "medium", "high", "xhigh"] },
+  common: {
+    thinking: "either",
+    efforts: ["none", "minimal", "low", "medium", "high", "xhigh"],
+    // https://github.com/openai/codex/issues/32318
+    refusedResponsesTools: ["namespace"],
+  },
   newest: {},
   rows: [],
 };

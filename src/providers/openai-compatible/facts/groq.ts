@@ -10,8 +10,12 @@ export const groqFacts: FactTable = {
     "https://console.groq.com/docs/openai#currently-unsupported-openai-features",
     "https://console.groq.com/docs/api-reference#chat-create",
     "https://console.groq.com/docs/models",
+    "https://console.groq.com/docs/responses-api",
   ],
-  common: { refusedMessageFields: ["name", ...openaiAnswerFields] },
+  common: {
+    refusedMessageFields: ["name", ...openaiAnswerFields],
+    refusedResponsesTools: ["namespace", "custom"],
+  },
   // a model that is not known to reason is sent none of the fields that only reasoning models take
   newest: { thinking: "none", efforts: [], takesReasoning: false },
   rows: [

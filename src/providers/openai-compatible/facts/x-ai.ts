@@ -4,6 +4,16 @@ import type { FactTable } from "../../core/model-facts.ts";
 /** Reasoning models refuse these fields. */
 const refusedFields = ["presence_penalty", "frequency_penalty", "stop"];
 
+/** Types of OpenAI's tools that its Responses API does not know (https://github.com/maximhq/bifrost/issues/5428). */
+const refusedResponsesTools = [
+  "namespace",
+  "custom",
+  "tool_search",
+  "local_shell",
+  "apply_patch",
+  "computer_use_preview",
+];
+
 /** Models that reason as much as they choose: they refuse an effort. */
 const reasoning: ModelFacts = {
   thinking: "effort",
@@ -22,7 +32,7 @@ export const xaiFacts: FactTable = {
     "https://docs.x.ai/developers/models",
     "https://docs.x.ai/developers/rest-api-reference/inference/chat-completions",
   ],
-  common: { needsTextOfCalls: true },
+  common: { needsTextOfCalls: true, refusedResponsesTools },
   newest: {
     thinking: "effort",
     efforts: ["low", "medium", "high", "xhigh"],
