@@ -1,11 +1,13 @@
-// Each JSON body of inference, with one field changed: the published schema and the route's own agree on what is valid.
+// Each body of inference, JSON or form, with one field changed: the published schema and the route's own agree on what is valid.
 
 import assert from "node:assert/strict";
 import { after, test } from "node:test";
 import { type Schema, Validator } from "@cfworker/json-schema";
 import * as v from "valibot";
 import { inferenceEndpoints } from "../../src/inference/routes/endpoints.ts";
-import { isObject } from "../../src/lib/json.ts";
+import { readFields } from "../../src/lib/form.ts";
+import { isObject, parseJson } from "../../src/lib/json.ts";
+import { boundaryOf, readForm } from "../../src/lib/multipart.ts";
 import { createTestGateway, readJson } from "../support/gateway.ts";
 
 interface Document {
@@ -63,7 +65,10 @@ function sampleOf(schema: Schema | boolean): unknown {
 }
 
 /** Fields that a valid body of a route needs beside those that its schema requires. */
-const besides: Readonly<Record<string, object>> = { "POST /v1/responses": { input: "x" } };
+const besides: Readonly<Record<string, object>> = {
+  "POST /v1/responses": { input: "x" },
+  "POST /v1/images/edits": { image: "x" },
+};
 
 /** Fields that the schemas of a route judge differently, because more than the field decides. */
 const elsewhere: Readonly<Record<string, readonly string[]>> = {
@@ -71,11 +76,17 @@ const elsewhere: Readonly<Record<string, readonly string[]>> = {
   "POST /v1/responses": ["input"],
   // the reader of configs refuses lists, with another code
   "POST /v1/configs/explain": ["config"],
+  // one of them is needed
+  "POST /v1/images/edits": ["image", "images"],
+  // needed unless an address or an id is given
+  "POST /v1/audio/transcriptions": ["file"],
+  "POST /v1/audio/translations": ["file"],
 };
 
 const rows = inferenceEndpoints.flatMap((endpoint) => {
   const body = "body" in endpoint ? endpoint.body : undefined;
-  if (body === undefined || endpoint.kind !== "json") return [];
+  const takesJson = endpoint.kind === "json" || (endpoint.kind === "form" && endpoint.acceptsJson === true);
+  if (body === undefined || !takesJson) return [];
   const path = endpoint.path.replace(/\/(@?):(\w+)\+?/g, "/$1{$2}");
   const schema =
     document.paths[path]?.[endpoint.method.toLowerCase()]?.requestBody?.content["application/json"]?.schema;
@@ -106,7 +117,88 @@ for (const { name, body, schema } of rows) {
   });
 }
 
-test("the routes of inference that have a JSON body are among them", () => {
+const forms = inferenceEndpoints.flatMap((endpoint) => {
+  if (endpoint.kind !== "form") return [];
+  const { method, path, body, fields } = endpoint;
+  const schema = document.paths[path]?.[method.toLowerCase()]?.requestBody?.content["multipart/form-data"]?.schema;
+  return [{ name: `${method} ${path}`, body, fields, schema }];
+});
+
+/** What the parts of a field may stand for, if a schema gives them types: a form has only text and files. */
+function readingsOf(parts: readonly string[], isMarked: boolean): unknown[] {
+  const typed = parts.map((part) => {
+    const value = parseJson(part);
+    return typeof value === "number" || typeof value === "boolean" ? [value, part] : [part];
+  });
+  const lists = [typed.map(([first]) => first), [...parts]];
+  return isMarked || parts.length > 1 ? lists : [...(typed[0] ?? []), ...lists];
+}
+
+/** A schema for parts that are text: no file is. */
+function asText(schema: object): Schema {
+  const isFile = (one: unknown) => isObject(one) && one.format === "binary";
+  return JSON.parse(JSON.stringify(schema), (_, one: unknown) => (isFile(one) ? { not: {} } : one)) as Schema;
+}
+
+/** Values of one field as the parts of a form, each also as a list of one; a form has no null, and no lists in lists. */
+const fieldParts = values.flatMap((value): { parts: string[]; isMarked: boolean }[] => {
+  if (value === null || isObject(value)) return [];
+  if (!Array.isArray(value)) return [false, true].map((isMarked) => ({ parts: [String(value)], isMarked }));
+  if (value.length === 0 || value.length > 100 || value.some((item) => typeof item === "object")) return [];
+  return [false, true].map((isMarked) => ({ parts: value.map(String), isMarked }));
+});
+
+/** Parts that make the form of any of these routes complete. */
+const formParts: readonly (readonly [name: string, value: string | File])[] = [
+  ["model", "m"],
+  ["prompt", "p"],
+  ["file", new File(["x"], "a.wav")],
+  ["image", new File(["x"], "a.png")],
+];
+
+async function readAsForm(
+  parts: readonly (readonly [string, string | File])[],
+  kinds: (typeof forms)[number]["fields"],
+) {
+  const form = new FormData();
+  for (const [name, value] of parts) form.append(name, value);
+  const message = new Response(form);
+  const boundary = boundaryOf(message.headers.get("content-type")) ?? assert.fail();
+  return readFields(readForm(new Uint8Array(await message.arrayBuffer()), boundary), kinds).fields;
+}
+
+for (const { name, body, fields, schema = assert.fail(`${name} has no schema`) } of forms) {
+  test(`the form of ${name} is published as it is read`, async () => {
+    const names = Object.keys(schema.properties ?? {});
+    const isRead = async (parts: typeof formParts) => v.safeParse(body, await readAsForm(parts, fields)).success;
+    assert.ok(await isRead(formParts));
+    const wrong: string[] = [];
+    for (const field of names) {
+      const one = asText({ ...schema.properties?.[field], components: document.components });
+      const validator = new Validator(one, "2020-12", true);
+      const others = formParts.filter(([part]) => part !== field);
+      for (const { parts, isMarked } of fieldParts) {
+        const sent = parts.map((part) => [isMarked ? `${field}[]` : field, part] as const);
+        const read = await isRead([...others, ...sent]);
+        const published = readingsOf(parts, isMarked).some((value) => validator.validate(value).valid);
+        if (read === published) continue;
+        const what = `${sent[0]?.[0]} = ${JSON.stringify(parts).slice(0, 60)}`;
+        wrong.push(`${what}: ${read ? "taken" : "refused"} by the route alone`);
+      }
+      // a form without the field
+      const isRequired = schema.required?.includes(field) === true;
+      if (elsewhere[name]?.includes(field)) continue;
+      if ((await isRead(others)) === isRequired) wrong.push(`without ${field}: ${isRequired ? "taken" : "refused"}`);
+    }
+    assert.deepEqual(wrong, []);
+  });
+}
+
+test("the routes of inference that have a JSON body or a form are among them", () => {
+  assert.deepEqual(
+    forms.map(({ name }) => name),
+    ["POST /v1/images/edits", "POST /v1/audio/transcriptions", "POST /v1/audio/translations"],
+  );
   const named = ["chat/completions", "completions", "embeddings", "images/generations", "audio/speech", "moderations"];
   const others = ["messages", "responses", "rerank", "decisions", "ocr"];
   for (const path of [...named, ...others])

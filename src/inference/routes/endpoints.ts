@@ -172,7 +172,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     summary: "Edit images by text",
     access: inferenceAccess,
     body: ImageEditRequest,
-    fields: { numbers: ["n", "output_compression", "partial_images"], flags: ["stream"] },
+    fields: { numbers: ["n", "output_compression", "partial_images"], flags: ["stream"], lists: ["images"] },
     acceptsJson: true,
     response: ImageResponse,
     handleForm: runForm("editImage"),
