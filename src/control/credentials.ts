@@ -3,7 +3,7 @@ import { BoundedMap } from "../lib/bounded-map.ts";
 import type { Clock } from "../lib/clock.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { ReplacementBound } from "../lib/replacement-bound.ts";
-import { looksRandom, withoutScheme } from "../lib/secret-values.ts";
+import { looksRandom, secretSegments, withoutScheme } from "../lib/secret-values.ts";
 import { configurationPrefix, fromPaths, toPaths } from "./integration-fields.ts";
 import type { StoredProvider, StoredReference, UsableIntegration } from "./provider-library.ts";
 import { openAuthSecrets } from "./secret-managers/open.ts";
@@ -18,7 +18,7 @@ export interface ManagedCredential {
   settings: ReadonlyMap<string, string>;
   customHost: string | undefined;
   customHeaders: Readonly<Record<string, string>>;
-  /** Secret headers of single models, by field prefix. */
+  /** Secret headers and hosts of single models, by field. */
   modelHeaders: ReadonlyMap<string, string>;
   /** Every secret string, including those inside JSON. */
   secrets: readonly string[];
@@ -135,16 +135,17 @@ function assemble(stored: Opened, secrets: ReadonlyMap<string, unknown>): Manage
     return text === undefined ? [] : [[name, text]];
   });
   const key = secrets.get(keyField);
+  const plainHost = typeof host === "string" ? secretSegments(host) : [];
   return {
     key: key === undefined ? undefined : String(key),
     settings: new Map(settings),
     customHost: typeof host === "string" && host !== "" ? host : undefined,
     customHeaders: toHeaders(headers),
     modelHeaders,
-    // who repeats a header may leave out its scheme, and older ones were stored in clear
-    secrets: [...secrets.values(), ...Object.values(toHeaders(headers)).filter(looksRandom)]
+    // who repeats a header may leave out its scheme, or of an address all but its path, and older ones were stored in clear
+    secrets: [...secrets.values(), ...Object.values(toHeaders(headers)).filter(looksRandom), ...plainHost]
       .flatMap(stringsIn)
-      .flatMap((text) => [...new Set([text, withoutScheme(text)])]),
+      .flatMap((text) => [...new Set([text, withoutScheme(text), ...secretSegments(text)])]),
   };
 }
 

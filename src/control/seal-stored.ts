@@ -33,12 +33,19 @@ async function sealContents(kind: ContentKind, { store, vault, rules, now }: Sea
   }
 }
 
+/** The path of an integration's address, whose own path may be a credential. */
+const hostPath = "custom_host";
+
 async function sealIntegrations({ store, vault, rules, now }: SealStoredOptions): Promise<void> {
   for (let after = ""; ; ) {
     const rows = await store.integrations(after, batchRows);
     for (const row of rows) {
       const paths = toPaths(row.configurations);
-      const found = [...paths].filter(([path, value]) => rules.secretSettings.has(path) && typeof value === "string");
+      const found = [...paths].filter(
+        ([path, value]) =>
+          typeof value === "string" &&
+          (rules.secretSettings.has(path) || (path === hostPath && maskAddress(value) !== value)),
+      );
       if (found.length === 0) continue;
       const { id, organisationId, workspaceId } = row;
       const masked: Record<string, string> = {};
@@ -47,7 +54,7 @@ async function sealIntegrations({ store, vault, rules, now }: SealStoredOptions)
         const field = `${configurationPrefix}${path}`;
         const place = { organisationId, workspaceId, kind: integrationSecretKind, recordId: id, field };
         sealed.push(await vault.seal(place, String(value), now));
-        masked[field] = maskSecret(String(value));
+        masked[field] = path === hostPath ? maskAddress(String(value)) : maskSecret(String(value));
         paths.delete(path);
       }
       const former = isObject(row.masked) ? row.masked : {};
@@ -83,10 +90,13 @@ export async function sealStored(options: SealStoredOptions): Promise<void> {
   if (!(await store.isDone("contents"))) {
     await sealContents("configs", options);
     await sealContents("guardrails", options);
-    await sealIntegrations(options);
     await store.markDone("contents", now);
   }
-  if (await store.isDone("addresses")) return;
-  await sealAddresses(options);
-  await store.markDone("addresses", now);
+  if (!(await store.isDone("addresses"))) {
+    await sealAddresses(options);
+    await store.markDone("addresses", now);
+  }
+  if (await store.isDone("integrations")) return;
+  await sealIntegrations(options);
+  await store.markDone("integrations", now);
 }

@@ -46,6 +46,12 @@ export function looksRandom(value: string): boolean {
   return digits >= 3 || cases >= 4 || plain.length >= randomLength.any;
 }
 
+/** The segments of an address's path that look random; none for other text. */
+export function secretSegments(url: string): string[] {
+  const [, path = ""] = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*([^?#]*)/is.exec(url) ?? [];
+  return path.split("/").filter(looksRandom);
+}
+
 /** An address whose segments that look random are masked: the paths of webhooks and of hosted servers are credentials. */
 export function maskPath(url: string): string {
   const [, origin = "", path = "", rest = ""] = /^([a-z][a-z0-9+.-]*:\/\/[^/?#]*)([^?#]*)(.*)$/is.exec(url) ?? [];

@@ -224,6 +224,7 @@ test("secrets that earlier versions stored in clear are encrypted at the start",
     { sql: "UPDATE config_versions SET content = ?", args: [content] },
     { sql: "UPDATE integrations SET configurations = ?", args: [JSON.stringify({ modal_key: secret })] },
     { sql: "DELETE FROM installation WHERE name = 'contents-sealed'", args: [] },
+    { sql: "DELETE FROM installation WHERE name = 'integrations-sealed'", args: [] },
   ]);
   await database.close();
   const second = await createTestGateway({ database: url });

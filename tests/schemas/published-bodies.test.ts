@@ -135,7 +135,8 @@ function readingsOf(parts: readonly string[], isMarked: boolean): unknown[] {
 }
 
 /** A schema for parts that are text: no file is. */
-function asText(schema: object): Schema {
+function asText(field: Schema | boolean, components: object): Schema {
+  const schema = { ...(isObject(field) ? field : {}), components };
   const isFile = (one: unknown) => isObject(one) && one.format === "binary";
   return JSON.parse(JSON.stringify(schema), (_, one: unknown) => (isFile(one) ? { not: {} } : one)) as Schema;
 }
@@ -163,7 +164,7 @@ async function readAsForm(
   const form = new FormData();
   for (const [name, value] of parts) form.append(name, value);
   const message = new Response(form);
-  const boundary = boundaryOf(message.headers.get("content-type")) ?? assert.fail();
+  const boundary = boundaryOf(message.headers.get("content-type") ?? "") ?? assert.fail();
   return readFields(readForm(new Uint8Array(await message.arrayBuffer()), boundary), kinds).fields;
 }
 
@@ -174,7 +175,7 @@ for (const { name, body, fields, schema = assert.fail(`${name} has no schema`) }
     assert.ok(await isRead(formParts));
     const wrong: string[] = [];
     for (const field of names) {
-      const one = asText({ ...schema.properties?.[field], components: document.components });
+      const one = asText(schema.properties?.[field] ?? {}, document.components);
       const validator = new Validator(one, "2020-12", true);
       const others = formParts.filter(([part]) => part !== field);
       for (const { parts, isMarked } of fieldParts) {

@@ -11,6 +11,7 @@ import { asOwn, findIntegration, mappedFields, ownOf, scopeOf, tenantOf, toRules
 import {
   type Credentials,
   changeCredentials,
+  keepAddresses,
   requireSecretsWithAddress,
   type StoredCredentials,
   sealSecrets,
@@ -122,7 +123,9 @@ function mergeModel(
  * elsewhere.
  */
 function requireSecretsOfModels(integration: IntegrationRow, [own, ...ofModels]: readonly Credentials[]): void {
-  const hasHost = ({ configurations }: Credentials) => isObject(configurations) && "custom_host" in configurations;
+  const hasHost = ({ configurations, masked }: Credentials) =>
+    (isObject(configurations) && "custom_host" in configurations) ||
+    Object.keys(masked).some((field) => /(?<!\.custom_headers)\.custom_host$/.test(field));
   for (const part of ofModels) {
     const together = own && hasHost(part) ? [own, part] : [part];
     requireSecretsWithAddress(together, hasHost(part) ? mappedFields(integration.secretMappings) : undefined);
@@ -137,13 +140,21 @@ async function updateModels(call: AdminCall<UpdateModels>) {
     where: { integrationId: integration.id, slug: body.models.map(({ slug }) => slug) },
   });
   const storedOf = new Map(rows.map((row) => [row.slug, row]));
-  const merged = body.models.map((given, index) =>
+  const place = { ...tenantOf(integration), recordId: integration.id };
+  const models = await Promise.all(
+    body.models.map((given) => {
+      const { masked } = readStored(storedOf.get(given.slug)?.configurations);
+      return keepAddresses(call, given, { masked, place, prefix: modelFieldPrefix(given.slug) });
+    }),
+  );
+  const merged = models.map((given, index) =>
     mergeModel(call, integration, { given, stored: storedOf.get(given.slug), index }),
   );
-  const own = changeCredentials(integration, body, toRules(call, integration.aiProviderId));
+  const changed = await keepAddresses(call, body, { masked: integration.masked, place });
+  const own = changeCredentials(integration, changed, toRules(call, integration.aiProviderId));
   const parts = [own, ...merged.map(({ credentials }) => credentials)];
   requireSecretsOfModels(integration, parts);
-  const sealed = await sealSecrets(call, { ...tenantOf(integration), recordId: integration.id }, parts);
+  const sealed = await sealSecrets(call, place, parts);
   const changes = {
     allowAllModels: body.allow_all_models,
     configurations: own.configurations,

@@ -15,6 +15,7 @@ import {
   type CredentialRules,
   changeCredentials,
   formOf,
+  keepAddresses,
   requireComplete,
   requireSecretsWithAddress,
   sealSecrets,
@@ -197,7 +198,8 @@ export async function updateIntegrationRows(
   const { stores, now } = call;
   const rules = toRules(call, row.aiProviderId, given.paramOf);
   const mappings = await readMappings(call, row, given.secretMappings);
-  const credentials = changeCredentials(row, given, rules);
+  const place = { ...tenantOf(row), recordId: row.id };
+  const credentials = changeCredentials(row, await keepAddresses(call, given, { masked: row.masked, place }), rules);
   requireComplete(credentials, mappedFields(mappings === undefined ? row.secretMappings : mappings), rules);
   requireSecretsWithAddress([credentials], mappings === undefined ? mappedFields(row.secretMappings) : undefined);
   const changes = {
@@ -209,7 +211,7 @@ export async function updateIntegrationRows(
     pricingAdjustments: given.pricingAdjustments,
     lastUpdatedAt: now,
   };
-  const sealed = await sealSecrets(call, { ...tenantOf(row), recordId: row.id }, [credentials]);
+  const sealed = await sealSecrets(call, place, [credentials]);
   return [stores.integrations.update(tenantOf(row), ownOf(row), changes), ...sealed];
 }
 

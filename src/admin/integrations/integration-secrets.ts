@@ -18,7 +18,7 @@ import { isHeaderName, isHeaderValue } from "../../lib/headers.ts";
 import { firstPlainIssue } from "../../lib/issues.ts";
 import { isObject } from "../../lib/json.ts";
 import { isSecretHeader } from "../../lib/secret-names.ts";
-import { looksRandom } from "../../lib/secret-values.ts";
+import { looksRandom, maskAddress } from "../../lib/secret-values.ts";
 import {
   type ConfigurationMember,
   commonMembers,
@@ -150,6 +150,9 @@ function checkAddress(
   }
 }
 
+/** Whether a field is a base address: one whose path may be a credential is sealed, and its mask shows the rest. */
+const isBase = (member: ConfigurationMember | undefined): boolean => member?.address === "base";
+
 /** Whether a value holds a secret too deep to be encrypted. */
 function hidesSecret(value: unknown, settings: ReadonlySet<string>): boolean {
   if (Array.isArray(value)) return value.some((item) => hidesSecret(item, settings));
@@ -178,7 +181,7 @@ function checkValue(
       refuseField(inner === null ? param : `${param}.${inner}`, checked.issues[0].message);
     }
     if (member.address) checkAddress(String(value), member.address, param, services);
-    if (member.secret) return { secret: true };
+    if (member.secret || (isBase(member) && maskAddress(String(value)) !== value)) return { secret: true };
   } else if (isSecretName(name, secretSettings)) return { secret: true };
   if (hidesSecret(value, secretSettings))
     refuseField(param, "holds a secret too deep: make it a field of configurations");
@@ -244,9 +247,9 @@ function openDraft(stored: StoredCredentials | undefined, prefix: string) {
       for (const field of [...masked.keys()])
         if (field.startsWith(prefix) && isAt(field.slice(prefix.length), at)) dropField(field);
     },
-    keepSecret(field: string, text: string) {
+    keepSecret(field: string, text: string, mask = maskSecret(text)) {
       dropField(field);
-      masked.set(field, maskSecret(text));
+      masked.set(field, mask);
       secrets.set(field, text);
     },
   };
@@ -271,13 +274,16 @@ export function changeCredentials(
     for (const field of [...draft.masked.keys()]) if (field.startsWith(prefix)) draft.dropField(field);
   }
   for (const [path, value] of readChanges(configurations ?? {}, rules)) {
+    const [member, field] = [memberOf(path, rules), `${prefix}${path}`];
+    // readers see the mask of an address, and may send it back
+    if (isBase(member) && value === draft.masked.get(field)) continue;
     draft.drop(path);
     if (value === null || value === undefined) continue;
-    const { secret } = checkValue(path, value, memberOf(path, rules), rules);
+    const { secret } = checkValue(path, value, member, rules);
     if (!secret) draft.plain.set(path, value);
     else if (toText(value).length > maxSecretLength)
       refuseField(paramOf(path), `must have at most ${maxSecretLength} characters`);
-    else draft.keepSecret(`${prefix}${path}`, toText(value));
+    else draft.keepSecret(field, toText(value), isBase(member) ? maskAddress(toText(value)) : undefined);
   }
   const { plain, masked, secrets, removed } = draft;
   for (const group of headerGroups) {
@@ -288,14 +294,15 @@ export function changeCredentials(
   if (JSON.stringify(content).length > maxPlainLength) {
     refuseField("configurations", `must have at most ${maxPlainLength} characters`);
   }
-  const moved = findMoved(stored, plain, rules);
+  const sealed = [...secrets.keys(), ...removed].map((field) => field.slice(prefix.length));
+  const moved = findMoved(stored, { plain, sealed: new Set(sealed) }, rules);
   return { configurations: toJson(content), masked: Object.fromEntries(masked), secrets, removed, moved };
 }
 
-/** Address fields whose value changed. */
+/** Address fields whose value changed; `sealed` are the paths whose sealed value did. */
 function findMoved(
   stored: StoredCredentials | undefined,
-  plain: ReadonlyMap<string, unknown>,
+  { plain, sealed }: { plain: ReadonlyMap<string, unknown>; sealed: ReadonlySet<string> },
   rules: CredentialRules,
 ): MovedAddress[] {
   const { paramOf = defaultParam, prefix = configurationPrefix } = rules;
@@ -304,8 +311,10 @@ function findMoved(
     const member = memberOf(path, rules);
     return member?.shapesAddress === true || member?.address !== undefined;
   };
-  return [...new Set([...before.keys(), ...plain.keys()])]
-    .filter((path) => shapes(path) && JSON.stringify(before.get(path)) !== JSON.stringify(plain.get(path)))
+  const isChanged = (path: string) =>
+    sealed.has(path) || JSON.stringify(before.get(path)) !== JSON.stringify(plain.get(path));
+  return [...new Set([...before.keys(), ...plain.keys(), ...sealed])]
+    .filter((path) => shapes(path) && isChanged(path))
     .map((path) => {
       const { group } = splitPath(path);
       return { param: paramOf(path), fields: group === undefined ? "" : `${prefix}${group}.` };
@@ -367,10 +376,37 @@ export function requireComplete(
   }
 }
 
+/** Changes in which an address that is stored sealed, and is sent back in clear, stands as its mask: it stays. */
+export async function keepAddresses<Changes extends Pick<CredentialChanges, "configurations">>(
+  { stores, context }: AdminCall<unknown>,
+  changes: Changes,
+  { masked, place, prefix = configurationPrefix }: { masked: unknown; place: SecretPlace; prefix?: string },
+): Promise<Changes> {
+  const { organisationId, workspaceId, recordId, kind = integrationSecretKind } = place;
+  const masks = readText(masked);
+  const paths = toPaths(changes.configurations);
+  let isKept = false;
+  for (const [path, value] of paths) {
+    const field = `${prefix}${path}`;
+    const mask = masks.get(field);
+    if (typeof value !== "string" || mask === undefined || value === mask || maskAddress(value) !== mask) continue;
+    const sealed = await stores.secrets.find({ organisationId, workspaceId }, { kind, recordId, field });
+    // where it cannot be opened any more, it is given again
+    const stored = sealed && (await context.services.control.vault.open(sealed).catch(() => undefined));
+    if (value !== stored) continue;
+    paths.set(path, mask);
+    isKept = true;
+  }
+  return isKept ? { ...changes, configurations: fromPaths(paths) } : changes;
+}
+
+/** The record that secrets belong to. */
+type SecretPlace = Tenant & { recordId: string; kind?: string };
+
 /** Statements that encrypt the secrets after a change. */
 export async function sealSecrets(
   { stores, context: { services }, now }: AdminCall<unknown>,
-  place: Tenant & { recordId: string; kind?: string },
+  place: SecretPlace,
   changes: readonly Pick<Credentials, "secrets" | "removed">[],
 ): Promise<Statement[]> {
   const { organisationId, workspaceId, recordId, kind = integrationSecretKind } = place;

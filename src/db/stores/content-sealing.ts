@@ -17,8 +17,8 @@ interface StoredVersion {
 
 type SealedColumns = Pick<IntegrationRow, "configurations" | "masked">;
 
-/** What is sealed once: contents and settings, and addresses of MCP integrations. */
-type SealingStep = "contents" | "addresses";
+/** What is sealed once: contents, addresses of MCP integrations, and settings of integrations. */
+type SealingStep = "contents" | "addresses" | "integrations";
 
 /** Runs at start, for all organisations: reads contents and settings so that secrets in them can be sealed. */
 export interface ContentSealingStore {

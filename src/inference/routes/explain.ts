@@ -9,6 +9,7 @@ import { isObject } from "../../lib/json.ts";
 import { findPathProblem } from "../../lib/path.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { matchPath } from "../../lib/route-path.ts";
+import { maskAddress } from "../../lib/secret-values.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
 import type { RecordRoute } from "../../providers/core/records.ts";
@@ -166,7 +167,9 @@ function requirePassed(destination: Destination, { context, body, record }: Samp
 function hostOf(destination: Destination, { context, body, operation, record }: Sample): string | null {
   const isPassed = !operation && !(record && destination.provider.records);
   const called = isPassed ? readPassthroughDestination(destination, context, modelOf(body)).destination : destination;
-  return called.customHost ?? (called.provider.baseUrl || null);
+  const base = called.customHost ?? (called.provider.baseUrl || null);
+  // the path of a stored address may be a credential
+  return base !== null && called.managed ? maskAddress(base) : base;
 }
 
 /** An attempt as it is shown; the reason why it could not be made is added to the warnings. */

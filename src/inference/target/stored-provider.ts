@@ -67,7 +67,8 @@ export function allowsModel({ integration, models }: StoredProvider, model: stri
 /** A model's own settings: its host, headers on top of the integration's, and what it takes. */
 function modelSettings({ models }: StoredProvider, { modelHeaders }: ManagedCredential, model: string | undefined) {
   const { configurations, modelFacts } = (model === undefined ? undefined : models.get(model)) ?? {};
-  const { custom_host: host, custom_headers: plain } = isObject(configurations) ? configurations : {};
+  const { custom_host: shown, custom_headers: plain } = isObject(configurations) ? configurations : {};
+  const host = model === undefined ? undefined : (modelHeaders.get(`${modelFieldPrefix(model)}custom_host`) ?? shown);
   const prefix = model === undefined ? "" : `${modelFieldPrefix(model)}custom_headers.`;
   const sealed = [...modelHeaders].filter(([field]) => prefix !== "" && field.startsWith(prefix));
   const headers = [
