@@ -248,7 +248,6 @@ export const PromptSummary = v.object({
   last_updated_at: IsoTime,
   object: v.literal("prompt"),
 });
-export type PromptSummary = v.InferOutput<typeof PromptSummary>;
 
 /** Response of `GET /prompts`. */
 export const PromptList = plainListOf(
@@ -342,7 +341,6 @@ export const PartialSummary = v.object({
   last_updated_at: IsoTime,
   object: v.literal("partial"),
 });
-export type PartialSummary = v.InferOutput<typeof PartialSummary>;
 
 /** Response of `GET /prompts/partials`. */
 export const PartialList = listOf(PartialSummary);

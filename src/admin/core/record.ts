@@ -149,7 +149,7 @@ interface NewRecord<Name extends RecordStoreName, Answer> extends Pick<Outcome, 
 }
 
 /** What a call that changes a record wants to be written; the record's columns last. */
-interface ChangedRecord<Name extends RecordStoreName, Answer> {
+export interface ChangedRecord<Name extends RecordStoreName, Answer> {
   answer: Answer;
   columns: ChangedColumns<Name>;
   statements?: readonly Statement[];
@@ -218,8 +218,9 @@ class RecordEndpoints<Name extends RecordStoreName> {
       response,
       handle: async (call) => {
         const tenant = await tenantOf(call);
-        const options = { ...this.#readOptions(call, definition), ...(await definition.select?.(call, tenant)) };
-        // conditions of the list and of `select` are on different columns
+        const own = this.#readOptions(call, definition);
+        const selected = (await definition.select?.(call, tenant)) ?? {};
+        const options = { ...own, ...selected, where: { ...own.where, ...selected.where } };
         const read = definition.rows ?? ((_, place, wanted) => this.#typed(call.stores).list(place, wanted));
         const { rows, total } = await read(call, tenant, options);
         const data = await definition.show(rows, call, tenant);

@@ -1,7 +1,6 @@
 import type { PromptVersionRow } from "../../db/tables/prompts.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
-import { NoContent } from "../../schemas/objects.ts";
 import {
   CreatedPrompt,
   CreatePrompt,
@@ -10,40 +9,13 @@ import {
   UpdatedPrompt,
   UpdatePrompt,
 } from "../../schemas/prompts.ts";
-import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
-import {
-  createSlug,
-  readPage,
-  readSearch,
-  readTenant,
-  readText,
-  refuseField,
-  requireReferenced,
-  requireWorkspace,
-} from "../core/request.ts";
+import type { AdminCall, AnswerOf } from "../core/endpoint.ts";
+import type { ChangedRecord, Found, NewPlace } from "../core/record.ts";
+import { readText, refuseField, requireReferenced, requireWorkspace } from "../core/request.ts";
 import { findCollection, requireCollection } from "./collections.ts";
 import { readPromptLabels } from "./labels.ts";
-import { findPrompt, requireTemplate, requireVersion, toPromptRecord, toPromptSummary } from "./prompt-records.ts";
-
-async function listPrompts(call: AdminCall<undefined>): Promise<AnswerOf<typeof PromptList>> {
-  const { stores, query } = call;
-  const tenant = await readTenant(call);
-  const text = readSearch(query);
-  const search = text === undefined ? undefined : { columns: ["name", "slug"] as const, text };
-  const named = readText(query, "collection_id");
-  const collection = named === undefined ? undefined : ((await findCollection(call, tenant, named))?.id ?? named);
-  const where = { status: "active" as const, ...(collection !== undefined && { collectionId: collection }) };
-  const { rows, total } = await stores.prompts.list(tenant, { where, search, page: readPage(query) });
-  const ids = rows.map(({ id }) => id);
-  const labels = await readPromptLabels(call, tenant, ids);
-  return { data: rows.map((row) => ({ ...toPromptSummary(row), prompt_labels: labels.get(row.id) ?? [] })), total };
-}
-
-async function readPrompt(call: AdminCall<undefined>): Promise<AnswerOf<typeof PromptRecord>> {
-  const found = await findPrompt(call);
-  const version = await requireVersion(call, found, readText(call.query, "version") ?? "default");
-  return toPromptRecord(call, found, version);
-}
+import { collectionQuery, firstHead, inCollection, nextHead } from "./numbered-versions.ts";
+import { prompts, requireTemplate, requireVersion, toPromptRecord, toPromptSummary } from "./prompt-records.ts";
 
 /**
  * The stored provider a version names, without `@`.
@@ -113,36 +85,24 @@ async function placeOfPrompt(call: AdminCall<CreatePrompt>): ReturnType<typeof r
   return requireWorkspace(call, collection?.id === id ? collection.workspaceId : undefined);
 }
 
-async function createPrompt(call: AdminCall<CreatePrompt>): Promise<Outcome<AnswerOf<typeof CreatedPrompt>>> {
+async function createPrompt(call: AdminCall<CreatePrompt>, { tenant, id, slug }: NewPlace<"prompts">) {
   const { body, stores, now, actor } = call;
-  const tenant = await placeOfPrompt(call);
   requireTemplate(body.string);
   const collectionId = await requireCollection(call, tenant, body.collection_id);
   const virtualKey = await requireProvider(call, tenant, body.virtual_key);
   const content = withChanges(emptyContent, { ...readVersionMembers(body), virtualKey });
-  const id = crypto.randomUUID();
   const versionId = crypto.randomUUID();
-  const slug = createSlug(body.name, { prefix: "pp", letters: 10 });
-  const prompt = {
-    id,
-    ...tenant,
-    slug,
-    name: body.name,
-    collectionId,
-    status: "active" as const,
-    model: content.model,
-    version: 1,
-    versionId,
-    latestVersion: 1,
-    latestVersionId: versionId,
-    createdAt: now,
-    lastUpdatedAt: now,
-  };
   const version = { ...content, id: versionId, ...tenant, promptId: id, version: 1, ownerId: actor, createdAt: now };
   return {
-    answer: { id, slug, version_id: versionId, object: "prompt" },
-    recordId: id,
-    statements: [stores.prompts.insert(tenant, prompt), stores.promptVersions.insert(tenant, version)],
+    answer: { id, slug, version_id: versionId, object: "prompt" as const },
+    columns: {
+      name: body.name,
+      collectionId,
+      status: "active" as const,
+      model: content.model,
+      ...firstHead(versionId),
+    },
+    statements: [stores.promptVersions.insert(tenant, version)],
   };
 }
 
@@ -174,104 +134,63 @@ function makesVersion(body: UpdatePrompt): boolean {
   return true;
 }
 
-async function updatePrompt(call: AdminCall<UpdatePrompt>): Promise<Outcome<AnswerOf<typeof UpdatedPrompt>>> {
+async function updatePrompt(
+  call: AdminCall<UpdatePrompt>,
+  found: Found<"prompts">,
+): Promise<ChangedRecord<"prompts", AnswerOf<typeof UpdatedPrompt>>> {
   const { body, stores, now, actor } = call;
-  const found = await findPrompt(call);
   const { row, tenant } = found;
   const isNew = makesVersion(body);
   if (body.string !== undefined) requireTemplate(body.string);
   const collectionId =
     body.collection_id === undefined ? undefined : await requireCollection(call, tenant, body.collection_id);
-  const changes = { name: body.name, collectionId, lastUpdatedAt: now };
-  if (!isNew) {
-    return { answer: {}, recordId: row.id, statements: [stores.prompts.update(tenant, { id: row.id }, changes)] };
-  }
+  const columns = { name: body.name, collectionId };
+  if (!isNew) return { answer: {}, columns };
   const latest = await requireVersion(call, found, "latest");
   const virtualKey = (await requireProvider(call, tenant, body.virtual_key)) ?? latest.virtualKey;
   const content = withChanges(body.patch ? latest : emptyContent, { ...readVersionMembers(body), virtualKey });
   const id = crypto.randomUUID();
-  const version = row.latestVersion + 1;
-  const place = { id, ...tenant, promptId: row.id, version, ownerId: actor, createdAt: now };
-  const head = { latestVersion: version, latestVersionId: id };
+  const head = nextHead(row, id);
+  const place = { id, ...tenant, promptId: row.id, version: head.latestVersion, ownerId: actor, createdAt: now };
   return {
     answer: { id: row.id, slug: row.slug, prompt_version_id: id },
-    recordId: row.id,
-    statements: [
-      stores.promptVersions.insert(tenant, { ...content, ...place }),
-      stores.prompts.update(tenant, { id: row.id }, { ...changes, ...head }),
-    ],
+    columns: { ...columns, ...head },
+    statements: [stores.promptVersions.insert(tenant, { ...content, ...place })],
   };
 }
 
-async function deletePrompt(call: AdminCall<undefined>) {
-  const { row, tenant } = await findPrompt(call);
-  return { answer: {}, recordId: row.id, statements: [call.stores.prompts.remove(tenant, { id: row.id })] };
-}
-
-const row = { tag: "Prompts" };
-const access = (verb: string) => ({ keys: "any" as const, scopes: [`prompts.${verb}`] });
-const audit = (action: string) => ({ resource: "prompts", action, store: "prompts" as const });
-const all = "/v1/prompts";
-const one = `${all}/:id`;
-
 /** Endpoints of prompts themselves. */
 export const promptEndpoints: readonly AdminEndpoint[] = [
-  defineRead({
-    ...row,
-    method: "GET",
-    path: all,
-    summary: "List prompts",
-    access: access("list"),
-    query: [
-      { name: "workspace_id", description: "One workspace, for keys of the organisation" },
-      { name: "collection_id", description: "One collection, by id or slug" },
-      { name: "search", description: "Part of the name or slug, at least 2 characters" },
-      { name: "current_page", description: "Page, counted from 0" },
-      { name: "page_size", description: "Rows per page; default 50, at most 1000" },
-    ],
+  prompts.list({
     response: PromptList,
-    handle: listPrompts,
+    search: ["name", "slug"],
+    query: collectionQuery,
+    select: inCollection,
+    async show(rows, call, tenant) {
+      const ids = rows.map(({ id }) => id);
+      const labels = await readPromptLabels(call, tenant, ids);
+      return rows.map((row) => ({ ...toPromptSummary(row), prompt_labels: labels.get(row.id) ?? [] }));
+    },
   }),
-  defineWrite({
-    ...row,
-    method: "POST",
-    path: all,
-    summary: "Create a prompt",
-    access: access("create"),
-    audit: audit("create"),
+  prompts.create({
     body: CreatePrompt,
     response: CreatedPrompt,
-    handle: createPrompt,
+    slug: { prefix: "pp", letters: 10 },
+    tenant: placeOfPrompt,
+    decide: createPrompt,
   }),
-  defineRead({
-    ...row,
-    method: "GET",
-    path: one,
+  prompts.show({
     summary: "Show a prompt with a version",
-    access: access("read"),
     query: [{ name: "version", description: "default (if absent), latest, a number or a label" }],
     response: PromptRecord,
-    handle: readPrompt,
+    show: async (found, call) =>
+      toPromptRecord(call, found, await requireVersion(call, found, readText(call.query, "version") ?? "default")),
   }),
-  defineWrite({
-    ...row,
-    method: "PUT",
-    path: one,
+  prompts.change({
     summary: "Change a prompt, or create a version of it",
-    access: access("update"),
-    audit: audit("update"),
     body: UpdatePrompt,
     response: UpdatedPrompt,
-    handle: updatePrompt,
+    decide: updatePrompt,
   }),
-  defineWrite({
-    ...row,
-    method: "DELETE",
-    path: one,
-    summary: "Delete a prompt and its versions",
-    access: access("delete"),
-    audit: audit("delete"),
-    response: NoContent,
-    handle: deletePrompt,
-  }),
+  prompts.remove({ summary: "Delete a prompt and its versions" }),
 ];
