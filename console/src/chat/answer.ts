@@ -1,5 +1,5 @@
 import { ApiError } from "@/api/client.ts";
-import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { asObject, isJsonObject, type JsonObject, textOf } from "@/lib/json.ts";
 import { createMessage, type Message, type ToolCall } from "./messages.ts";
 
 interface Usage {
@@ -54,18 +54,16 @@ export const emptyAnswer: Answer = {
   error: undefined,
 };
 
-const numberAt = (row: unknown, path: string): number => {
-  const value = readPath(row, path);
-  return typeof value === "number" ? value : 0;
-};
+const numberOf = (value: unknown): number => (typeof value === "number" ? value : 0);
 
-function readUsage(body: Row): Usage | undefined {
-  if (!isRow(body.usage)) return undefined;
+function readUsage(body: JsonObject): Usage | undefined {
+  const { usage } = body;
+  if (!isJsonObject(usage)) return undefined;
   return {
-    prompt: numberAt(body.usage, "prompt_tokens"),
-    completion: numberAt(body.usage, "completion_tokens"),
-    reasoning: numberAt(body.usage, "completion_tokens_details.reasoning_tokens"),
-    cached: numberAt(body.usage, "prompt_tokens_details.cached_tokens"),
+    prompt: numberOf(usage.prompt_tokens),
+    completion: numberOf(usage.completion_tokens),
+    reasoning: numberOf(asObject(usage.completion_tokens_details).reasoning_tokens),
+    cached: numberOf(asObject(usage.prompt_tokens_details).cached_tokens),
   };
 }
 
@@ -73,42 +71,42 @@ function readUsage(body: Row): Usage | undefined {
 function withPieces(calls: readonly ToolCall[], pieces: unknown): readonly ToolCall[] {
   if (!Array.isArray(pieces)) return calls;
   const all = [...calls];
-  for (const piece of pieces.filter(isRow)) {
+  for (const piece of pieces.filter(isJsonObject)) {
     const place = typeof piece.index === "number" ? piece.index : all.length;
     const known = all[place] ?? { id: "", name: "", arguments: "" };
     all[place] = {
-      id: known.id || readText(piece, "id"),
-      name: known.name + readText(piece, "function.name"),
-      arguments: known.arguments + readText(piece, "function.arguments"),
+      id: known.id || textOf(piece.id),
+      name: known.name + textOf(asObject(piece.function).name),
+      arguments: known.arguments + textOf(asObject(piece.function).arguments),
     };
   }
   return all.filter((call) => call !== undefined);
 }
 
 /** The error a body or an event of a stream holds. */
-function readError(body: Row): ApiError | undefined {
+function readError(body: JsonObject): ApiError | undefined {
   if (body.error === undefined || body.error === null) return undefined;
-  const message = readText(body, "error.message") || readText(body, "message") || readText(body, "error");
-  return new ApiError(message, { status: 0, code: readText(body, "error.code"), traceId: "" });
+  const message = textOf(asObject(body.error).message) || textOf(body.message) || textOf(body.error);
+  return new ApiError(message, { status: 0, code: textOf(asObject(body.error).code), traceId: "" });
 }
 
 /** An answer with one more event of its stream, or with the whole body. */
 export function addTo(answer: Answer, body: unknown): Answer {
-  if (!isRow(body)) return answer;
+  if (!isJsonObject(body)) return answer;
   const error = readError(body);
   if (error !== undefined) return { ...answer, state: "failed", error };
   const usage = readUsage(body) ?? answer.usage;
-  const choice = Array.isArray(body.choices) ? body.choices.find(isRow) : undefined;
+  const choice = Array.isArray(body.choices) ? body.choices.find(isJsonObject) : undefined;
   if (choice === undefined) return { ...answer, usage };
-  const piece = isRow(choice.delta) ? choice.delta : isRow(choice.message) ? choice.message : choice;
-  const content = typeof piece.content === "string" ? piece.content : readText(piece, "text");
+  const piece = isJsonObject(choice.delta) ? choice.delta : isJsonObject(choice.message) ? choice.message : choice;
+  const content = typeof piece.content === "string" ? piece.content : textOf(piece.text);
   return {
     ...answer,
     usage,
-    text: answer.text + content + readText(piece, "refusal"),
-    reasoning: answer.reasoning + (readText(piece, "reasoning_content") || readText(piece, "reasoning")),
+    text: answer.text + content + textOf(piece.refusal),
+    reasoning: answer.reasoning + (textOf(piece.reasoning_content) || textOf(piece.reasoning)),
     toolCalls: withPieces(answer.toolCalls, piece.tool_calls),
-    finish: readText(choice, "finish_reason") || answer.finish,
+    finish: textOf(choice.finish_reason) || answer.finish,
   };
 }
 

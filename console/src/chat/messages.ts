@@ -1,4 +1,4 @@
-import { isRow, type Row, readText } from "@/lib/read.ts";
+import { asObject, isJsonObject, type JsonObject, textOf } from "@/lib/json.ts";
 
 export type MessageRole = "system" | "developer" | "user" | "assistant" | "tool";
 
@@ -35,7 +35,7 @@ export function isShowable(url: string): boolean {
 }
 
 /** A message as `/v1/chat/completions` takes it. */
-export function toWire({ role, text, images, toolCalls, toolCallId }: Message): Row {
+export function toWire({ role, text, images, toolCalls, toolCallId }: Message): JsonObject {
   if (role === "tool") return { role, tool_call_id: toolCallId, content: text };
   const parts = [
     ...(text === "" ? [] : [{ type: "text", text }]),
@@ -57,30 +57,30 @@ function isRole(value: unknown): value is MessageRole {
 
 function readToolCalls(calls: unknown): readonly ToolCall[] {
   if (!Array.isArray(calls)) return [];
-  return calls.filter(isRow).map((call) => ({
-    id: readText(call, "id"),
-    name: readText(call, "function.name"),
-    arguments: readText(call, "function.arguments"),
+  return calls.filter(isJsonObject).map((call) => ({
+    id: textOf(call.id),
+    name: textOf(asObject(call.function).name),
+    arguments: textOf(asObject(call.function).arguments),
   }));
 }
 
 function readParts(content: unknown): { readonly text: string; readonly images: readonly string[] } {
   if (!Array.isArray(content)) return { text: typeof content === "string" ? content : "", images: [] };
-  const parts = content.filter(isRow);
-  const text = parts.map((part) => readText(part, "text")).join("");
+  const parts = content.filter(isJsonObject);
+  const text = parts.map((part) => textOf(part.text)).join("");
   const images = parts
-    .map((part) => readText(part, "image_url.url") || (typeof part.image_url === "string" ? part.image_url : ""))
+    .map((part) => textOf(asObject(part.image_url).url) || (typeof part.image_url === "string" ? part.image_url : ""))
     .filter((url) => url !== "");
   return { text, images };
 }
 
 /** A message of a request or of a prompt, for editing. */
 export function fromWire(value: unknown): Message | undefined {
-  if (!isRow(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const role = isRole(value.role) ? value.role : "user";
   const { text, images } = readParts(value.content);
   const toolCalls = readToolCalls(value.tool_calls);
-  return createMessage(role, text, { images, toolCalls, toolCallId: readText(value, "tool_call_id") });
+  return createMessage(role, text, { images, toolCalls, toolCallId: textOf(value.tool_call_id) });
 }
 
 /** The messages of a request's body or of a prompt's text. */

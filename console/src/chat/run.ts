@@ -1,13 +1,13 @@
-import { call, send } from "@/api/client.ts";
+import { get, send } from "@/api/client.ts";
 import { readEventData } from "@/lib/event-stream.ts";
-import { type Row, readPath } from "@/lib/read.ts";
+import type { JsonObject } from "@/lib/json.ts";
 import { type Answer, addTo, emptyAnswer } from "./answer.ts";
 
 /** One request to a model. */
 export interface ModelRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Row;
+  readonly body: JsonObject;
 }
 
 interface RunOptions {
@@ -95,9 +95,8 @@ async function readCost(id: string): Promise<number | null | undefined> {
   for (let attempt = 0; attempt < maxReads; attempt++) {
     await new Promise((resolve) => setTimeout(resolve, 350 * (attempt + 1)));
     // a row that is not there yet is a 404, and a row of others is none of this session
-    const row = await call("GET", "/v1/logs/{id}", { path: { id } }).catch(() => undefined);
-    const cents = readPath(row, "cost") ?? readPath(row, "data.cost");
-    if (row !== undefined) return typeof cents === "number" ? cents / 100 : null;
+    const row = await get("/v1/logs/{id}", { path: { id } }).catch(() => undefined);
+    if (row?.object === "log") return typeof row.cost === "number" ? row.cost / 100 : null;
   }
   return undefined;
 }

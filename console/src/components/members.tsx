@@ -1,5 +1,5 @@
 import type { ReactNode } from "react";
-import { isRow } from "@/lib/read.ts";
+import { isJsonObject } from "@/lib/json.ts";
 import { nameOf, wordOf } from "@/lib/words.ts";
 import classes from "./value.module.css";
 import { isEmpty, Value } from "./value.tsx";
@@ -14,7 +14,7 @@ interface MembersProps {
 export function Members({ value, isWorded = false }: MembersProps): ReactNode {
   if (isEmpty(value)) return <Value value={value} />;
   if (Array.isArray(value)) return <List values={value.filter((one) => !isEmpty(one))} isWorded={isWorded} />;
-  if (!isRow(value)) return <Leaf value={value} isWorded={isWorded} />;
+  if (!isJsonObject(value)) return <Leaf value={value} isWorded={isWorded} />;
   const members = Object.entries(value).filter(([, member]) => !isEmpty(member));
   if (members.length === 0) return <Value value={undefined} />;
   return (

@@ -1,5 +1,6 @@
 import { Button } from "@mantine/core";
 import { type ReactNode, useState } from "react";
+import type { ApiRow } from "@/api/client.ts";
 import { ConfirmName } from "@/components/confirm-name.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { useSession } from "@/session/context.tsx";
@@ -7,7 +8,7 @@ import { text } from "@/text/text.ts";
 
 interface DeleteButtonProps {
   /** Row of the API that deletes: without the right to call it, nothing is shown. */
-  readonly row: string;
+  readonly row: ApiRow;
   readonly what: string;
   /** What must be typed to confirm. */
   readonly name: string;

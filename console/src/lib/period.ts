@@ -1,4 +1,4 @@
-import { readText } from "./read.ts";
+import { asObject, textOf } from "./json.ts";
 
 const hourMs = 3_600_000;
 
@@ -28,12 +28,13 @@ function isRangeName(value: string): value is RangeName {
  * @param fallback Range of an address that names none.
  */
 export function readPeriod(search: unknown, now: number, fallback: RangeName = "24h"): Period {
-  const [from, to] = [Date.parse(readText(search, "from")), Date.parse(readText(search, "to"))];
+  const { from: first, to: last, range } = asObject(search);
+  const [from, to] = [Date.parse(textOf(first)), Date.parse(textOf(last))];
   if (!Number.isNaN(from)) {
     const end = Number.isNaN(to) ? now : to;
     if (end > from) return { name: undefined, from, to: end };
   }
-  const asked = readText(search, "range");
+  const asked = textOf(range);
   const name = isRangeName(asked) ? asked : fallback;
   return { name, from: now - lengths[name], to: now };
 }

@@ -1,4 +1,4 @@
-import { isRow, type Row } from "./read.ts";
+import { isJsonObject, type JsonObject } from "./json.ts";
 
 // A request as a program. The key is a variable of its environment.
 
@@ -59,12 +59,12 @@ const known: ReadonlySet<string> = new Set([
 
 /** Whether the answer of a request arrives in pieces of a chat. */
 function isChatStream({ path, body }: SentRequest): boolean {
-  return path === "/v1/chat/completions" && isRow(body) && body.stream === true;
+  return path === "/v1/chat/completions" && isJsonObject(body) && body.stream === true;
 }
 
 /** Members of a chat that Python's SDK takes only apart from the others. */
-function extrasOf({ path, body }: SentRequest): Row {
-  if (path !== "/v1/chat/completions" || !isRow(body)) return {};
+function extrasOf({ path, body }: SentRequest): JsonObject {
+  if (path !== "/v1/chat/completions" || !isJsonObject(body)) return {};
   return Object.fromEntries(Object.entries(body).filter(([name]) => !known.has(name)));
 }
 
@@ -111,7 +111,9 @@ function toPython(sent: SentRequest): string {
   const { origin, path, headers, body } = sent;
   const method = methods[path];
   const extras = extrasOf(sent);
-  const named = isRow(body) ? Object.fromEntries(Object.entries(body).filter(([name]) => !(name in extras))) : body;
+  const named = isJsonObject(body)
+    ? Object.fromEntries(Object.entries(body).filter(([name]) => !(name in extras)))
+    : body;
   const literal = toPythonValue(named ?? {});
   const extra = Object.keys(extras).length === 0 ? "" : `, extra_body=${toPythonValue(extras)}`;
   const send =

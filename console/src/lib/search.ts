@@ -1,6 +1,6 @@
 import { useNavigate, useSearch } from "@tanstack/react-router";
 import { useCallback, useMemo } from "react";
-import { isRow } from "./read.ts";
+import { isJsonObject } from "./json.ts";
 
 export type Search = Readonly<Record<string, string>>;
 
@@ -8,7 +8,10 @@ export type Search = Readonly<Record<string, string>>;
 export function useSearchParams(): Search {
   const search: unknown = useSearch({ strict: false });
   return useMemo(
-    () => Object.fromEntries(Object.entries(isRow(search) ? search : {}).map(([name, value]) => [name, String(value)])),
+    () =>
+      Object.fromEntries(
+        Object.entries(isJsonObject(search) ? search : {}).map(([name, value]) => [name, String(value)]),
+      ),
     [search],
   );
 }

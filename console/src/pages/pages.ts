@@ -1,4 +1,5 @@
 import type { ComponentType } from "react";
+import type { ApiRow } from "@/api/client.ts";
 import type { IconName } from "@/components/icons.tsx";
 import type { NavGroup } from "@/layout/nav-groups.ts";
 import { text } from "@/text/text.ts";
@@ -8,7 +9,7 @@ export interface PageEntry {
   /** Address below `/console`; `$name` is a parameter. */
   readonly path: string;
   /** Rows of the API the page needs: it is shown where the viewer may call the first. */
-  readonly rows: readonly string[];
+  readonly rows: readonly ApiRow[];
   readonly load: () => Promise<{ readonly default: ComponentType }>;
   /** Place in the navigation; left out for pages that are reached from others. */
   readonly nav?: { readonly group: NavGroup; readonly label: string; readonly icon: IconName };

@@ -2,7 +2,7 @@ import { createElement, type ReactNode } from "react";
 import type { AnswerOf } from "@/api/client.ts";
 import { Value } from "@/components/value.tsx";
 import { formatNumber, formatTime } from "@/lib/format.ts";
-import { isRow } from "@/lib/read.ts";
+import { isJsonObject } from "@/lib/json.ts";
 import { nameOf } from "@/lib/words.ts";
 import { withoutNulls } from "@/resources/data.ts";
 import { defineResource, optionsOf } from "@/resources/define.ts";
@@ -167,7 +167,7 @@ export const exportJobs = defineResource({
     // the route takes all filters together
     toBody: (body, record) => ({
       ...body,
-      filters: withoutNulls({ ...record?.filters, ...(isRow(body.filters) && body.filters) }),
+      filters: withoutNulls({ ...record?.filters, ...(isJsonObject(body.filters) && body.filters) }),
     }),
   },
   actions: [
@@ -211,7 +211,7 @@ const batchName = ({ created_at: created }: Batch): string => ofBatches.of(forma
 /** The provider is one of the headers of the calls. */
 function withProvider({ provider, ...body }: Values): Values {
   if (typeof provider !== "string") return body;
-  const others = isRow(body.gateway_options) ? body.gateway_options : {};
+  const others = isJsonObject(body.gateway_options) ? body.gateway_options : {};
   return { ...body, gateway_options: { "x-gateway-provider": `@${provider}`, ...others } };
 }
 

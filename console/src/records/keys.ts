@@ -1,6 +1,6 @@
 import type { AnswerOf } from "@/api/client.ts";
 import { formatDollars, formatNumber } from "@/lib/format.ts";
-import { isRow } from "@/lib/read.ts";
+import { isJsonObject } from "@/lib/json.ts";
 import { wordOf } from "@/lib/words.ts";
 import { action, defineResource, optionsOf } from "@/resources/define.ts";
 import { showUser, showWorkspace } from "@/resources/names.tsx";
@@ -15,15 +15,15 @@ const words = text.resources.keys;
 
 const fields = text.resources.fields;
 
-const kinds = Object.entries(words.kinds).map(([value, label]) => ({
+const kinds = (["organisation/service", "workspace/service", "workspace/user"] as const).map((value) => ({
   value,
-  label,
-  row: `POST /v1/api-keys/${value}`,
+  label: words.kinds[value],
+  row: `POST /v1/api-keys/${value}` as const,
 }));
 
 /** A budget as the API takes it; without an amount there is none. */
 function toBudget(value: unknown): unknown {
-  if (!isRow(value) || typeof value.credit_limit !== "number") return undefined;
+  if (!isJsonObject(value) || typeof value.credit_limit !== "number") return undefined;
   return { ...value, type: value.type ?? "cost" };
 }
 

@@ -1,7 +1,7 @@
 import { createElement } from "react";
 import type { AnswerOf } from "@/api/client.ts";
 import { formatDuration } from "@/lib/format.ts";
-import { isRow } from "@/lib/read.ts";
+import { isJsonObject } from "@/lib/json.ts";
 import { action, defineResource, optionsOf } from "@/resources/define.ts";
 import { needsAccounts, showJoined, showServerSettings } from "@/resources/mcp-facts.tsx";
 import { IntegrationLink, showMappings } from "@/resources/names.tsx";
@@ -244,7 +244,7 @@ const isJoined = ({ source }: Values): boolean => source === "servers";
 
 /** A change of one member of `aggregate` is sent with the others. */
 function withAggregate(body: Values, record: AnswerOf<"GET /v1/mcp-servers/{slug}"> | undefined): Values {
-  if (!isRow(body.aggregate) || !record?.aggregate) return body;
+  if (!isJsonObject(body.aggregate) || !record?.aggregate) return body;
   return { ...body, aggregate: { ...record.aggregate, ...body.aggregate } };
 }
 

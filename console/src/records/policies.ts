@@ -1,7 +1,7 @@
 import type { AnswerOf } from "@/api/client.ts";
 import type { Attribute } from "@/components/attribute.ts";
 import { formatDollars, formatNumber } from "@/lib/format.ts";
-import { isRow } from "@/lib/read.ts";
+import { isJsonObject } from "@/lib/json.ts";
 import { nameOf, wordOf } from "@/lib/words.ts";
 import { defineResource } from "@/resources/define.ts";
 import { conditionsOf } from "@/resources/names.tsx";
@@ -36,7 +36,7 @@ const metadataPrefix = "metadata.";
 
 /** A condition or group in a line of inputs: the name of a member of the metadata has an input of its own. */
 function toLine(member: unknown): Values {
-  const row = isRow(member) ? member : { key: member };
+  const row = isJsonObject(member) ? member : { key: member };
   const key = String(row.key);
   if (!key.startsWith(metadataPrefix)) return row;
   return { ...row, key: metadata, name: key.slice(metadataPrefix.length) };

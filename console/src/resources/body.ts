@@ -1,13 +1,7 @@
+import { isJsonObject } from "@/lib/json.ts";
 import { toLocalInput } from "@/lib/period.ts";
-import { isRow } from "@/lib/read.ts";
+import { memberAt } from "./member-at.ts";
 import type { Field, Values } from "./types.ts";
-
-/** The value of a member by its name, or by the dotted path of one in an object of it. */
-function memberAt(value: unknown, name: string): unknown {
-  const [first = "", ...rest] = name.split(".");
-  const member = isRow(value) ? value[first] : undefined;
-  return rest.length === 0 ? member : memberAt(member, rest.join("."));
-}
 
 /** The values a form starts with: those of a record, else each field's initial value. */
 export function toValues(fields: readonly Field[], record: object | undefined): Values {
@@ -26,7 +20,8 @@ export function toValues(fields: readonly Field[], record: object | undefined): 
 export function toInput({ kind, toLine, read }: Field, value: unknown): unknown {
   if (read !== undefined) return read(value);
   if (kind === "json" && typeof value !== "string") return JSON.stringify(value, undefined, 2);
-  if (kind === "pairs") return isRow(value) ? Object.entries(value).map(([name, value]) => ({ name, value })) : [];
+  if (kind === "pairs")
+    return isJsonObject(value) ? Object.entries(value).map(([name, value]) => ({ name, value })) : [];
   if (kind === "time") {
     const time = Date.parse(String(value));
     return Number.isNaN(time) ? value : toLocalInput(time);
@@ -76,14 +71,14 @@ function setPath(body: Record<string, unknown>, path: string, value: unknown): v
     return;
   }
   const below = body[name];
-  const inner: Record<string, unknown> = isRow(below) ? { ...below } : {};
+  const inner: Record<string, unknown> = isJsonObject(below) ? { ...below } : {};
   setPath(inner, rest.join("."), value);
   body[name] = inner;
 }
 
 /** What of a member is sent: of an object whose members change one by one, those that changed. */
 function toChange({ isMerged }: Field, member: unknown, before: unknown): unknown {
-  if (isMerged !== true || !isRow(member) || !isRow(before)) return member;
+  if (isMerged !== true || !isJsonObject(member) || !isJsonObject(before)) return member;
   return Object.fromEntries(Object.entries(member).filter(([name, value]) => value !== before[name]));
 }
 

@@ -1,6 +1,6 @@
 import { Input, NumberInput, Select } from "@mantine/core";
 import { type ReactNode, useId } from "react";
-import { isRow, type Row, readText } from "@/lib/read.ts";
+import { isJsonObject, type JsonObject, textOf } from "@/lib/json.ts";
 import { text } from "@/text/text.ts";
 import classes from "./budget-input.module.css";
 import { choices, toOptions } from "./options.ts";
@@ -11,7 +11,7 @@ const words = text.resources.keys;
 /** What a key may spend: an amount, what it counts and when it starts again. */
 export function BudgetInput({ field, value, onChange, error }: FieldProps): ReactNode {
   const id = useId();
-  const budget: Row = isRow(value) ? value : {};
+  const budget: JsonObject = isJsonObject(value) ? value : {};
   const amount = budget.credit_limit;
   const change = (member: string, next: unknown) => onChange({ ...budget, [member]: next });
   return (
@@ -35,7 +35,7 @@ export function BudgetInput({ field, value, onChange, error }: FieldProps): Reac
           className={classes.choice ?? ""}
           aria-label={words.limitType}
           data={[...toOptions(words.limitTypes)]}
-          value={readText(budget, "type") || "cost"}
+          value={textOf(budget.type) || "cost"}
           allowDeselect={false}
           onChange={(next) => change("type", next)}
         />
@@ -44,7 +44,7 @@ export function BudgetInput({ field, value, onChange, error }: FieldProps): Reac
           aria-label={words.reset}
           placeholder={words.neverResets}
           data={[...choices("weekly", "monthly")]}
-          value={readText(budget, "periodic_reset") || null}
+          value={textOf(budget.periodic_reset) || null}
           clearable
           onChange={(next) => change("periodic_reset", next)}
         />

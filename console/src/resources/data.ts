@@ -1,7 +1,7 @@
 import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-query";
 import { useCallback } from "react";
 import { ApiError, type CallOptions, call, get } from "@/api/client.ts";
-import { isRow } from "@/lib/read.ts";
+import { isJsonObject } from "@/lib/json.ts";
 import { useWorkspace } from "@/session/workspace.tsx";
 import type { ListAnswer, ListPath, MappingsAnswer, Paging, Resource } from "./types.ts";
 
@@ -135,6 +135,8 @@ export function splitRow(row: string): { readonly method: string; readonly path:
 /** A record without the members that are null, for showing as JSON. */
 export function withoutNulls(record: object): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
-    Object.entries(record).filter(([, value]) => value !== null && !(isRow(value) && Object.keys(value).length === 0)),
+    Object.entries(record).filter(
+      ([, value]) => value !== null && !(isJsonObject(value) && Object.keys(value).length === 0),
+    ),
   );
 }

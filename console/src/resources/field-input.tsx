@@ -17,7 +17,7 @@ import { type ChangeEvent, lazy, type ReactNode, Suspense, useMemo } from "react
 import { CodeEditor } from "@/components/code-editor.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Waiting } from "@/components/states.tsx";
-import { asText, isRow } from "@/lib/read.ts";
+import { isJsonObject, textOf } from "@/lib/json.ts";
 import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
@@ -59,7 +59,7 @@ function useOptions(options: Field["options"]): readonly Option[] | undefined {
 const asList = (value: unknown): string[] =>
   Array.isArray(value) ? value.map(String) : typeof value === "string" && value !== "" ? [value] : [];
 
-const asRows = (value: unknown): readonly Values[] => (Array.isArray(value) ? value.filter(isRow) : []);
+const asRows = (value: unknown): readonly Values[] => (Array.isArray(value) ? value.filter(isJsonObject) : []);
 
 /** The input of one field, by its kind. */
 export function FieldInput(props: FieldProps): ReactNode {
@@ -156,10 +156,10 @@ function WordsInput(props: FieldProps): ReactNode {
     ...shared(props),
     onChange: (event: ChangeEvent<HTMLInputElement | HTMLTextAreaElement>) => onChange(event.currentTarget.value),
   };
-  if (field.kind === "long") return <Textarea {...input} autosize minRows={2} maxRows={8} value={asText(value)} />;
-  if (field.kind === "secret") return <PasswordInput {...input} autoComplete="off" value={asText(value)} />;
-  if (field.kind === "time") return <TextInput {...input} type="datetime-local" value={asText(value)} />;
-  return <TextInput {...input} value={asText(value)} />;
+  if (field.kind === "long") return <Textarea {...input} autosize minRows={2} maxRows={8} value={textOf(value)} />;
+  if (field.kind === "secret") return <PasswordInput {...input} autoComplete="off" value={textOf(value)} />;
+  if (field.kind === "time") return <TextInput {...input} type="datetime-local" value={textOf(value)} />;
+  return <TextInput {...input} value={textOf(value)} />;
 }
 
 /** Values that are typed one after the other. */
@@ -194,7 +194,7 @@ function ChoiceInput(props: FieldProps): ReactNode {
       searchable={data.length > 8}
       clearable={field.required !== true}
       allowDeselect={field.required !== true}
-      value={value === undefined ? null : asText(value)}
+      value={value === undefined ? null : textOf(value)}
       onChange={(next) => onChange(next ?? undefined)}
     />
   );
@@ -215,7 +215,7 @@ function CodeInput({ field, value, onChange, error }: FieldProps): ReactNode {
       <CodeEditor
         label={field.label}
         language={field.kind === "json" ? "json" : "text"}
-        value={asText(value)}
+        value={textOf(value)}
         onChange={onChange}
         schema={field.schema}
         minHeight="7rem"

@@ -1,7 +1,7 @@
 import { Alert, SegmentedControl } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { Icon } from "@/components/icons.tsx";
-import { isRow, type Row } from "@/lib/read.ts";
+import { isJsonObject, type JsonObject } from "@/lib/json.ts";
 import { text } from "@/text/text.ts";
 
 interface FormOrJsonProps {
@@ -35,14 +35,14 @@ export function StaysHere({ reason }: { readonly reason: string | undefined }): 
 }
 
 /** The object that a JSON text holds. @throws {Error} In words: it holds none. */
-export function readBody(code: string): Row {
+export function readBody(code: string): JsonObject {
   let body: unknown;
   try {
     body = JSON.parse(code);
   } catch (cause) {
     throw new Error(text.common.invalidJson, { cause });
   }
-  if (!isRow(body)) throw new Error(text.common.noJsonObject);
+  if (!isJsonObject(body)) throw new Error(text.common.noJsonObject);
   return body;
 }
 
@@ -50,7 +50,7 @@ interface Sides {
   /** The JSON that the form stands for. */
   readonly write: () => string;
   /** Fills the form with what was typed, unless it cannot show all: dotted paths of that. */
-  readonly read: (body: Row) => readonly string[];
+  readonly read: (body: JsonObject) => readonly string[];
 }
 
 /** Keeps the JSON of a form while it is edited. What was typed there is in the form afterwards, or one stays with the JSON. */

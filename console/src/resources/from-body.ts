@@ -1,4 +1,4 @@
-import { isRow } from "@/lib/read.ts";
+import { isJsonObject } from "@/lib/json.ts";
 import { toBody, toInput, toValues } from "./body.ts";
 import type { Field, Values } from "./types.ts";
 
@@ -14,7 +14,7 @@ function givenAt(body: Values, path: string): unknown {
   let value: unknown = body;
   for (const name of path.split(".")) {
     if (value === null) return null;
-    value = isRow(value) ? value[name] : undefined;
+    value = isJsonObject(value) ? value[name] : undefined;
   }
   return value;
 }
@@ -40,11 +40,11 @@ function canShow({ kind, options }: Field, value: unknown): boolean {
     case "tags":
       return isTexts(value);
     case "rows":
-      return Array.isArray(value) && value.every(isRow);
+      return Array.isArray(value) && value.every(isJsonObject);
     case "pairs":
-      return Array.isArray(value) && value.every((line) => isRow(line) && typeof line.value === "string");
+      return Array.isArray(value) && value.every((line) => isJsonObject(line) && typeof line.value === "string");
     case "own":
-      return isRow(value) || (Array.isArray(value) && value.every(isRow));
+      return isJsonObject(value) || (Array.isArray(value) && value.every(isJsonObject));
     default:
       return typeof value === "string";
   }
@@ -54,19 +54,20 @@ function canShow({ kind, options }: Field, value: unknown): boolean {
 function isSame(one: unknown, other: unknown): boolean {
   if (Array.isArray(one) && Array.isArray(other))
     return one.length === other.length && one.every((value, index) => isSame(value, other[index]));
-  if (!isRow(one) || !isRow(other)) return one === other || (one ?? null) === (other ?? null);
+  if (!isJsonObject(one) || !isJsonObject(other)) return one === other || (one ?? null) === (other ?? null);
   const names = new Set([...Object.keys(one), ...Object.keys(other)]);
   return [...names].every((name) => isSame(one[name], other[name]));
 }
 
 /** Dotted paths of the members of a body that neither the body of the form nor the record has. */
 function listLost(body: Values, form: unknown, record: unknown, above = ""): readonly string[] {
-  const formRow = isRow(form) ? form : {};
-  const recordRow = isRow(record) ? record : {};
+  const formRow = isJsonObject(form) ? form : {};
+  const recordRow = isJsonObject(record) ? record : {};
   return Object.entries(body).flatMap(([name, value]) => {
     const again = formRow[name];
     if (isSame(value, again) || (again === undefined && isSame(value, recordRow[name]))) return [];
-    const isWhole = !isRow(value) || (again !== undefined && !isRow(again)) || Object.keys(value).length === 0;
+    const isWhole =
+      !isJsonObject(value) || (again !== undefined && !isJsonObject(again)) || Object.keys(value).length === 0;
     return isWhole ? [above + name] : listLost(value, again, recordRow[name], `${above}${name}.`);
   });
 }
@@ -83,7 +84,7 @@ export function fromBody(fields: readonly Field[], body: Values, record?: object
     const given = givenAt(body, field.name);
     if (given === undefined) continue;
     const before = values[field.name];
-    const isPart = field.isMerged === true && isRow(given) && isRow(before);
+    const isPart = field.isMerged === true && isJsonObject(given) && isJsonObject(before);
     const value =
       given === null || given === field.none ? undefined : toInput(field, isPart ? { ...before, ...given } : given);
     if (canShow(field, value)) values[field.name] = value;

@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { Members } from "@/components/members.tsx";
 import classes from "@/components/value.module.css";
 import { isEmpty, Value } from "@/components/value.tsx";
-import { isRow } from "@/lib/read.ts";
+import { isJsonObject } from "@/lib/json.ts";
 
 const mask = /^masked_/;
 
@@ -39,11 +39,11 @@ export function Labelled({ value, labelOf, show, at = "" }: LabelledProps): Reac
 }
 
 function Member({ value, ...shared }: Omit<LabelledProps, "value"> & { readonly value: unknown }): ReactNode {
-  if (isRow(value)) return <Labelled value={value} {...shared} />;
-  if (Array.isArray(value) && value.some(isRow)) {
+  if (isJsonObject(value)) return <Labelled value={value} {...shared} />;
+  if (Array.isArray(value) && value.some(isJsonObject)) {
     return (
       <ul className={classes.list}>
-        {value.filter(isRow).map((one) => (
+        {value.filter(isJsonObject).map((one) => (
           <li key={JSON.stringify(one)}>
             <Labelled value={one} {...shared} />
           </li>

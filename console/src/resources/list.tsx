@@ -7,7 +7,7 @@ import { Icon } from "@/components/icons.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { figureKinds, Value } from "@/components/value.tsx";
 import { ListPage } from "@/layout/page.tsx";
-import { asText } from "@/lib/read.ts";
+import { textOf } from "@/lib/json.ts";
 import { useSearchParams } from "@/lib/search.ts";
 import { wordOf } from "@/lib/words.ts";
 import { ChooseWorkspace } from "@/session/choose-workspace.tsx";
@@ -42,7 +42,7 @@ export function toColumn<T>({
 /** What a search in the list finds a row by. */
 function searchable({ of, kind, render }: Attribute, row: object): string {
   const shown = render?.(row);
-  const value = asText(of(row));
+  const value = textOf(of(row));
   return [value, kind === "word" ? wordOf(value) : "", typeof shown === "string" ? shown : ""].join("\n");
 }
 

@@ -2,7 +2,7 @@ import { Anchor } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { get } from "@/api/client.ts";
+import { type ApiRow, get } from "@/api/client.ts";
 import { Value } from "@/components/value.tsx";
 import { nameOf, wordOf } from "@/lib/words.ts";
 import { useSession } from "@/session/context.tsx";
@@ -130,7 +130,7 @@ interface RecordLinkProps {
   /** Address of the record in the console. */
   readonly to: string;
   /** Row of the API that its page reads. */
-  readonly row: string;
+  readonly row: ApiRow;
   readonly children: ReactNode;
 }
 

@@ -1,7 +1,7 @@
 import { Checkbox, Input } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import type { ReactNode } from "react";
-import { isRow, type Row } from "@/lib/read.ts";
+import { isJsonObject, type JsonObject } from "@/lib/json.ts";
 import { text } from "@/text/text.ts";
 import { permissionRows, roles, thingOf, verbs } from "./permissions.ts";
 import classes from "./permissions-input.module.css";
@@ -12,7 +12,7 @@ const words = text.permissions;
 /** What each role may view and change: one table, or one for each role where that is too wide. */
 export function PermissionsInput({ field, value, onChange, error }: FieldProps): ReactNode {
   const isWide = useMediaQuery("(min-width: 48em)", undefined, { getInitialValueInEffect: false }) ?? true;
-  const switches: Row = isRow(value) ? value : {};
+  const switches: JsonObject = isJsonObject(value) ? value : {};
   const tables = isWide ? [roles] : roles.map((role) => [role]);
   return (
     <Input.Wrapper label={field.label} description={field.help} error={error} labelElement="div">
@@ -34,8 +34,8 @@ export function PermissionsInput({ field, value, onChange, error }: FieldProps):
 interface PermissionTableProps {
   readonly label: string;
   readonly roles: readonly string[];
-  readonly switches: Row;
-  readonly onChange: (switches: Row) => void;
+  readonly switches: JsonObject;
+  readonly onChange: (switches: JsonObject) => void;
 }
 
 /** Things by rows, and by columns who may view and change them. */

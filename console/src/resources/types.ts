@@ -9,7 +9,7 @@ export interface Option {
   readonly value: string;
   readonly label: string;
   /** Row of the API it leads to: offered to those who may call it. */
-  readonly row?: string;
+  readonly row?: ApiRow;
 }
 
 /** Whether a record can be changed by a viewer who may call the row: some are built in, or belong to the organisation. */

@@ -1,5 +1,6 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useState } from "react";
+import type { ApiRow } from "@/api/client.ts";
 import { ApiError, onSessionEnd } from "@/api/client.ts";
 import { mayCall, type Principal, readSession, type Session, signOut } from "./session.ts";
 
@@ -7,7 +8,7 @@ interface SessionState {
   readonly principal: Principal;
   readonly expiresAt: string;
   /** Whether the signed-in principal may call a row (`POST /v1/configs`). */
-  readonly can: (row: string) => boolean;
+  readonly can: (row: ApiRow) => boolean;
   readonly leave: () => Promise<void>;
 }
 

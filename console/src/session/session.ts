@@ -1,5 +1,5 @@
 import { access } from "@/api/access.gen.ts";
-import { call, setCsrfToken } from "@/api/client.ts";
+import { type ApiRow, call, setCsrfToken } from "@/api/client.ts";
 
 type Role = "owner" | "admin" | "manager" | "member" | null;
 
@@ -39,6 +39,16 @@ export async function readSession(): Promise<Session> {
   return session;
 }
 
+/** How people sign in beside keys, as `GET /console/sign-in/options` says it (docs/console.md). */
+interface SignInOptions {
+  readonly methods: readonly string[];
+  readonly asks_organisation: boolean;
+}
+
+export async function readSignInOptions(): Promise<SignInOptions> {
+  return (await call("GET", "/console/sign-in/options")) as SignInOptions;
+}
+
 /** Exchanges a gateway key for a session. The key is not stored. */
 export async function signIn(key: string): Promise<Session> {
   const session = (await call("POST", "/console/session", { body: { key } })) as Session;
@@ -57,7 +67,7 @@ export async function signOut(): Promise<void> {
  *
  * @param row Method and path as in the OpenAPI document, for example `POST /v1/configs`.
  */
-export function mayCall(principal: Principal, row: string): boolean {
+export function mayCall(principal: Principal, row: ApiRow): boolean {
   const wanted = access[row];
   if (wanted === undefined) return false;
   const { keys, scopes } = wanted;

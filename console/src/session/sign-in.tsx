@@ -1,12 +1,10 @@
 import { Alert, Button, Divider, Group, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
-import { call } from "@/api/client.ts";
 import { Command, Failure } from "@/components/states.tsx";
 import classes from "@/layout/layout.module.css";
-import { readPath } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 import { addressOf, isSignInPage, readReturn } from "./return.ts";
-import { type Session, signIn } from "./session.ts";
+import { readSignInOptions, type Session, signIn } from "./session.ts";
 
 interface SignInProps {
   readonly onSignIn: (session: Session) => void;
@@ -113,12 +111,8 @@ function Provider(): ReactNode {
   const [organisation, setOrganisation] = useState("");
   useEffect(() => {
     const read = async () => {
-      const options = await call("GET", "/console/sign-in/options");
-      const methods = readPath(options, "methods");
-      setOffer({
-        oidc: Array.isArray(methods) && methods.includes("oidc"),
-        asksOrganisation: readPath(options, "asks_organisation") === true,
-      });
+      const { methods, asks_organisation: asksOrganisation } = await readSignInOptions();
+      setOffer({ oidc: methods.includes("oidc"), asksOrganisation });
     };
     // Without the list, the key still signs in.
     read().catch(() => setOffer({ oidc: false, asksOrganisation: false }));

@@ -1,3 +1,4 @@
+import type { ApiRow } from "@/api/client.ts";
 import type { IconName } from "@/components/icons.tsx";
 import { type NavGroup, navGroups } from "@/layout/nav-groups.ts";
 import { pages } from "@/pages/pages.ts";
@@ -11,7 +12,7 @@ export interface NavEntry {
 }
 
 /** What the navigation and the command palette offer to a viewer, grouped and in order. */
-export function navEntries(can: (row: string) => boolean): readonly (readonly [string, readonly NavEntry[]])[] {
+export function navEntries(can: (row: ApiRow) => boolean): readonly (readonly [string, readonly NavEntry[]])[] {
   const all: NavEntry[] = [];
   for (const { path, nav, rows } of pages) {
     if (nav !== undefined && (rows[0] === undefined || can(rows[0]))) all.push({ to: path, ...nav });

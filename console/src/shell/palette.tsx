@@ -1,6 +1,7 @@
 import { Modal, NavLink, ScrollArea, Text, TextInput } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { type KeyboardEvent, type ReactNode, useId, useMemo, useState } from "react";
+import type { ApiRow } from "@/api/client.ts";
 import { Icon } from "@/components/icons.tsx";
 import { pages } from "@/pages/pages.ts";
 import { resources } from "@/records/all.ts";
@@ -9,13 +10,15 @@ import { text } from "@/text/text.ts";
 import { navEntries } from "./entries.ts";
 
 /** Pages, and actions that open one, that a viewer may use. */
-function entriesFor(can: (row: string) => boolean) {
+function entriesFor(can: (row: ApiRow) => boolean) {
   const shown = navEntries(can).flatMap(([, group]) => group.map(({ to, label, icon }) => ({ to, label, icon })));
   const opened = pages.flatMap(({ path, rows, action }) =>
-    action !== undefined && can(rows[0] ?? "") ? [{ to: path, label: action, icon: "plus" as const }] : [],
+    action !== undefined && rows[0] !== undefined && can(rows[0])
+      ? [{ to: path, label: action, icon: "plus" as const }]
+      : [],
   );
   const made = resources
-    .filter(({ create }) => create !== undefined && can(create.rows[0] ?? ""))
+    .filter(({ create }) => create !== undefined && can(create.rows[0]))
     .map(({ name, text: words }) => ({ to: `/${name}/new`, label: words.create, icon: "plus" as const }));
   return [...shown, ...opened, ...made];
 }

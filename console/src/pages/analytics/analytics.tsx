@@ -25,13 +25,13 @@ export default function Analytics(): ReactNode {
   const names = useKeyNames();
   const [now, setNow] = useState(() => Date.now());
   const period = readPeriod(search, now, "7d");
-  const graph = graphs.find(({ path }) => path === `graphs/${search.graph}`) ?? graphs[0];
+  const graph = graphs.find(({ name }) => name === search.graph) ?? graphs[0];
   const filters = { ...toAnalyticsQuery(search), source: sourceOf(search) };
   const chooser = (
     <Select
       aria-label={words.graph}
-      data={graphs.map(({ path, label }) => ({ value: path.slice("graphs/".length), label }))}
-      value={graph?.path.slice("graphs/".length) ?? null}
+      data={graphs.map(({ name: value, label }) => ({ value, label }))}
+      value={graph?.name ?? null}
       onChange={(name) => change({ graph: name ?? undefined })}
       allowDeselect={false}
       searchable
@@ -57,7 +57,7 @@ export default function Analytics(): ReactNode {
       }
     >
       {graph !== undefined && (
-        <GraphPanel key={graph.path} graph={graph} period={period} filters={filters} chooser={chooser} />
+        <GraphPanel key={graph.name} graph={graph} period={period} filters={filters} chooser={chooser} />
       )}
       {search.graph?.startsWith("cache/") === true && <CacheSummary period={period} filters={filters} />}
       <GroupPanel period={period} filters={filters} names={names} />

@@ -1,6 +1,6 @@
 import { Button, Table } from "@mantine/core";
 import { type ReactNode, useMemo, useState } from "react";
-import { call } from "@/api/client.ts";
+import { get } from "@/api/client.ts";
 import { SeriesChart } from "@/components/charts/series-chart.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
@@ -9,12 +9,11 @@ import { toCsv } from "@/lib/csv.ts";
 import { dollarColumn, pointFormat } from "@/lib/format.ts";
 import { useKept } from "@/lib/kept.ts";
 import { type Period, periodQuery } from "@/lib/period.ts";
-import { isRow, readPath } from "@/lib/read.ts";
 import { saveAs } from "@/lib/save.ts";
 import { useLogScope } from "@/session/log-scope.ts";
 import { text } from "@/text/text.ts";
 import classes from "./analytics.module.css";
-import { type Drawn, type Graph, toDrawn } from "./graphs.ts";
+import { type Drawn, type Graph, type GraphAnswer, toDrawn } from "./graphs.ts";
 
 const words = text.analytics;
 
@@ -30,19 +29,19 @@ export function GraphPanel({ graph, period, filters, chooser }: GraphPanelProps)
   const scope = useLogScope();
   const query = { ...periodQuery(period), ...scope, ...filters };
   const { data, error, refetch } = useKept({
-    kind: ["graph", graph.path, scope.workspace_slug],
+    kind: ["graph", graph.name, scope.workspace_slug],
     query,
-    queryFn: ({ signal }) => call("GET", `/v1/analytics/${graph.path}`, { query, signal }),
+    queryFn: ({ signal }): Promise<GraphAnswer> => get(`/v1/analytics/graphs/${graph.name}`, { query, signal }),
   });
   const drawn = useMemo(() => toDrawn(graph, data), [graph, data]);
   const [asTable, setAsTable] = useState(false);
   const save = () => {
-    const names = [graph.at ?? words.time, ...drawn.series.map(({ label }) => label)];
+    const names = [graph.at?.label ?? words.time, ...drawn.series.map(({ label }) => label)];
     const rows = drawn.points.map((point) => [
       (graph.at === undefined ? point.time : point.at) ?? "",
       ...drawn.series.map(({ name }) => point[name] ?? 0),
     ]);
-    saveAs(`${graph.path.replaceAll("/", "-")}.csv`, new Blob([toCsv(names, rows)], { type: "text/csv" }));
+    saveAs(`graphs-${graph.name.replaceAll("/", "-")}.csv`, new Blob([toCsv(names, rows)], { type: "text/csv" }));
   };
   return (
     <Section
@@ -75,7 +74,7 @@ export function GraphPanel({ graph, period, filters, chooser }: GraphPanelProps)
       {data !== undefined && drawn.points.length === 0 && <Empty title={words.nothing} />}
       {drawn.points.length > 0 && (
         <>
-          <Totals summary={readPath(data, "summary")} graph={graph} />
+          <Totals summary={data?.summary ?? {}} graph={graph} />
           <div className={classes.beside} data-table={asTable || undefined}>
             <SeriesChart
               label={graph.label}
@@ -99,12 +98,16 @@ const ownFormats: Readonly<Record<string, (value: number) => string>> = {
   total: (value) => value.toLocaleString(),
 };
 
-const isOfCost = ({ path }: Graph): boolean => path === "graphs/cost";
+const isOfCost = ({ name }: Graph): boolean => name === "cost";
 
-function Totals({ summary, graph }: { readonly summary: unknown; readonly graph: Graph }): ReactNode {
-  if (!isRow(summary)) return null;
-  const show = (name: string, value: unknown) =>
-    ((isOfCost(graph) ? undefined : ownFormats[name]) ?? graph.format)(Number(value));
+interface TotalsProps {
+  readonly summary: GraphAnswer["summary"];
+  readonly graph: Graph;
+}
+
+function Totals({ summary, graph }: TotalsProps): ReactNode {
+  const show = (name: string, value: number) =>
+    ((isOfCost(graph) ? undefined : ownFormats[name]) ?? graph.format)(value);
   return (
     <dl className={classes.totals}>
       {Object.entries(summary).map(([name, value]) => (

@@ -1,83 +1,103 @@
+import type { AnswerOf } from "@/api/client.ts";
+import type { Of } from "@/components/attribute.ts";
 import type { Series, SeriesChartProps } from "@/components/charts/series.ts";
 import { formatDollars, formatDuration, formatNumber, formatShare } from "@/lib/format.ts";
-import { type Row, readPath, readText, rowsOf } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 
 const words = text.analytics;
 
 type Figure = (value: number) => string;
 
+/** Graphs of the API by the end of their path. */
+type GraphName = keyof typeof words.graphs;
+
+/** A point of a graph. */
+type PointOf<N extends GraphName> = AnswerOf<`GET /v1/analytics/graphs/${N}`>["data_points"][number];
+
+/** Members of a point that are drawn. */
+type Drawable<N extends GraphName> = keyof PointOf<N> & keyof typeof words.series;
+
 /** How a graph of the API is drawn. */
 export interface Graph {
-  /** End of its path below `/v1/analytics/`. */
-  readonly path: string;
+  readonly name: GraphName;
   readonly label: string;
   readonly kind: SeriesChartProps["kind"];
   readonly format: Figure;
-  readonly series: (points: readonly Row[]) => readonly Series[];
-  /** Figures of a point by the names of the series. Default: the members of the point. */
-  readonly figures?: (point: Row) => Readonly<Record<string, number>>;
-  /** Member that names a point. Default: its time. */
-  readonly at?: string;
+  readonly series: Of<readonly object[], readonly Series[]>;
+  /** Figures of a point by the names of the series. */
+  readonly figures: Of<object, Readonly<Record<string, number>>>;
+  /** What names the points. Default: their times. */
+  readonly at?: { readonly label: string; readonly of: Of<object, string> };
 }
 
 const cents: Figure = (value) => formatDollars(value / 100);
 const percent: Figure = (value) => formatShare(value / 100);
 const signed: Figure = (value) => value.toLocaleString(undefined, { maximumFractionDigits: 2 });
 
-const fixed =
-  (...names: readonly (keyof typeof words.series)[]) =>
-  (): readonly Series[] =>
-    names.map((name) => ({ name, label: words.series[name] }));
+interface GraphParts<N extends GraphName> {
+  readonly series?: (points: readonly PointOf<N>[]) => readonly Series[];
+  readonly figures?: (point: PointOf<N>) => Readonly<Record<string, number>>;
+  readonly at?: keyof PointOf<N> & string;
+}
 
-type GraphText = keyof typeof words.graphs;
-
-function graph(
-  path: GraphText,
-  kind: Graph["kind"],
-  format: Figure,
-  series: Graph["series"],
-  more: Partial<Graph> = {},
+function graph<N extends GraphName>(
+  name: N,
+  [kind, format]: readonly [Graph["kind"], Figure],
+  members: readonly Drawable<N>[],
+  { series, figures, at }: GraphParts<N> = {},
 ): Graph {
-  return { path: `graphs/${path}`, label: words.graphs[path], kind, format, series, ...more };
+  const fixed = members.map((member) => ({ name: member, label: words.series[member] }));
+  const ofMembers = (point: PointOf<N>) =>
+    Object.fromEntries(members.map((member) => [member, Number(point[member] ?? 0)]));
+  return {
+    name,
+    label: words.graphs[name],
+    kind,
+    format,
+    series: series ?? (() => fixed),
+    figures: figures ?? ofMembers,
+    ...(at !== undefined && { at: { label: at, of: (point: PointOf<N>) => String(point[at]) } }),
+  };
 }
-
-/** Statuses found in any point, as one series each. */
-function statusSeries(points: readonly Row[]): readonly Series[] {
-  const codes = new Set(
-    points.flatMap((point) => rowsOf(point.stats).map((one) => readText(one, "response_status_code"))),
-  );
-  return [...codes].sort().map((code) => ({ name: code, label: code }));
-}
-
-const statusFigures = (point: Row): Readonly<Record<string, number>> =>
-  Object.fromEntries(rowsOf(point.stats).map((one) => [readText(one, "response_status_code"), Number(one.count)]));
 
 /** Every graph of the API. */
 export const graphs: readonly Graph[] = [
-  graph("requests", "bar", formatNumber, fixed("total")),
-  graph("cost", "bar", cents, fixed("total")),
-  graph("tokens", "bar", formatNumber, fixed("total")),
-  graph("latency", "line", formatDuration, fixed("p50", "p90", "p99", "avg")),
-  graph("users", "bar", formatNumber, fixed("total")),
-  graph("users/requests", "line", signed, fixed("avg")),
-  graph("errors", "bar", formatNumber, fixed("total")),
-  graph("errors/rate", "line", percent, fixed("rate")),
-  graph("errors/stacks", "stack", formatNumber, statusSeries, { figures: statusFigures }),
-  graph("errors/status-codes", "bar", formatNumber, fixed("count"), { at: "status_code" }),
-  graph("requests/rescued", "stack", formatNumber, fixed("retry", "fallback"), {
-    figures: (point) => ({
-      retry: rowsOf(point.retry).reduce((sum, { count }) => sum + Number(count), 0),
-      fallback: Number(point.fallback),
-    }),
+  graph("requests", ["bar", formatNumber], ["total"]),
+  graph("cost", ["bar", cents], ["total"]),
+  graph("tokens", ["bar", formatNumber], ["total"]),
+  graph("latency", ["line", formatDuration], ["p50", "p90", "p99", "avg"]),
+  graph("users", ["bar", formatNumber], ["total"]),
+  graph("users/requests", ["line", signed], ["avg"]),
+  graph("errors", ["bar", formatNumber], ["total"]),
+  graph("errors/rate", ["line", percent], ["rate"]),
+  graph("errors/stacks", ["stack", formatNumber], [], {
+    // statuses found in any point, as one series each
+    series: (points) =>
+      [...new Set(points.flatMap(({ stats }) => stats.map((one) => String(one.response_status_code))))]
+        .sort()
+        .map((code) => ({ name: code, label: code })),
+    figures: ({ stats }) => Object.fromEntries(stats.map((one) => [String(one.response_status_code), one.count])),
   }),
-  graph("cache/hit-rate", "stack", formatNumber, fixed("simple_hits", "semantic_hits")),
-  graph("cache/latency", "line", formatDuration, fixed("avg")),
-  graph("feedbacks", "bar", formatNumber, fixed("total")),
-  graph("feedbacks/scores", "bar", formatNumber, fixed("total"), { at: "score" }),
-  graph("feedbacks/weighted", "line", signed, fixed("avg")),
-  graph("feedbacks/ai-models", "bar", signed, fixed("total", "avg_weighted_feedback"), { at: "ai_model" }),
+  graph("errors/status-codes", ["bar", formatNumber], ["count"], { at: "status_code" }),
+  graph("requests/rescued", ["stack", formatNumber], ["retry", "fallback"], {
+    figures: ({ retry, fallback }) => ({ retry: retry.reduce((sum, { count }) => sum + count, 0), fallback }),
+  }),
+  graph("cache/hit-rate", ["stack", formatNumber], ["simple_hits", "semantic_hits"]),
+  graph("cache/latency", ["line", formatDuration], ["avg"]),
+  graph("feedbacks", ["bar", formatNumber], ["total"]),
+  graph("feedbacks/scores", ["bar", formatNumber], ["total"], { at: "score" }),
+  graph("feedbacks/weighted", ["line", signed], ["avg"]),
+  graph("feedbacks/ai-models", ["bar", signed], ["total", "avg_weighted_feedback"], { at: "ai_model" }),
 ];
+
+/** Points of most graphs. */
+type Timed = PointOf<"requests">;
+
+/** What every graph answers with. */
+export interface GraphAnswer {
+  readonly summary: Readonly<Record<string, number>>;
+  readonly data_points: readonly object[];
+}
 
 export interface Drawn {
   readonly points: readonly Readonly<Record<string, string | number>>[];
@@ -94,20 +114,22 @@ function labelOf(time: string, span: number): string {
     : date.toLocaleDateString(undefined, { month: "short", day: "numeric" });
 }
 
+/** The time of a point; empty where points are named by something else. */
+const timeOf = (point: object | Timed): string => ("timestamp" in point ? point.timestamp : "");
+
 /** The points of an answer, ready to be drawn and listed. */
-export function toDrawn({ series, figures, at }: Graph, answer: unknown): Drawn {
-  const points = rowsOf(readPath(answer, "data_points"));
+export function toDrawn({ series, figures, at }: Graph, answer: GraphAnswer | undefined): Drawn {
+  const points = answer?.data_points ?? [];
   const shown = series(points);
-  const span = Date.parse(readText(points.at(-1), "timestamp")) - Date.parse(readText(points[0], "timestamp"));
+  const [first = "", last = ""] = [points[0], points.at(-1)].map((point) => point && timeOf(point));
+  const span = Date.parse(last) - Date.parse(first);
   return {
     series: shown,
     points: points.map((point) => {
-      const values = figures?.(point);
-      const numbers = Object.fromEntries(
-        shown.map(({ name }) => [name, values?.[name] ?? (values === undefined ? Number(point[name] ?? 0) : 0)]),
-      );
-      const label = at === undefined ? labelOf(readText(point, "timestamp"), span) : readText(point, at);
-      return { at: label, time: readText(point, "timestamp"), ...numbers };
+      const time = timeOf(point);
+      const values = figures(point);
+      const numbers = Object.fromEntries(shown.map(({ name }) => [name, values[name] ?? 0]));
+      return { at: at === undefined ? labelOf(time, span) : at.of(point), time, ...numbers };
     }),
   };
 }

@@ -1,7 +1,6 @@
 import { Button, Group, MultiSelect, Select, Table, Text, UnstyledButton } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
-import { call } from "@/api/client.ts";
 import { SeriesChart } from "@/components/charts/series-chart.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
@@ -10,13 +9,13 @@ import { toCsv } from "@/lib/csv.ts";
 import { dollarColumn, formatDollars, formatDuration, formatNumber, formatShare, formatTime } from "@/lib/format.ts";
 import { useKept } from "@/lib/kept.ts";
 import { type Period, periodQuery, periodSearch } from "@/lib/period.ts";
-import { type Row, readList, readText, readTotal } from "@/lib/read.ts";
 import { saveAs } from "@/lib/save.ts";
 import { useChangeSearch, useSearchParams } from "@/lib/search.ts";
 import { sourceOf } from "@/lib/source.ts";
 import { useLogScope } from "@/session/log-scope.ts";
 import { text } from "@/text/text.ts";
 import { noValueOf, useMetadataKeys } from "../overview/data.ts";
+import { type Group as GroupRow, readGroups } from "../overview/groups.ts";
 import classes from "./analytics.module.css";
 import { type GroupColumn, type Grouping, groupColumns, groupings, readGrouping } from "./groups.ts";
 
@@ -35,7 +34,7 @@ function isColumn(name: string): name is GroupColumn {
 }
 
 /** How a column shows its values: amounts of money with the same decimals. */
-function formatOf(name: GroupColumn, rows: readonly Row[]): (value: unknown) => string {
+function formatOf(name: GroupColumn, rows: readonly GroupRow[]): (value: unknown) => string {
   if (kinds.get(name) !== "cents") return (value) => show(name, value);
   const dollars = dollarColumn(rows.map((row) => Number(row[name] ?? 0) / 100));
   return (value) => (value === null || value === undefined ? "—" : dollars(Number(value) / 100));
@@ -86,17 +85,17 @@ export function GroupPanel({ period, filters, names }: GroupPanelProps): ReactNo
     page_size: pageSize,
   };
   const { data, error, refetch } = useKept({
-    kind: ["groups", grouping.path, scope.workspace_slug],
+    kind: ["groups", grouping.name, scope.workspace_slug],
     query,
-    queryFn: ({ signal }) => call("GET", `/v1/analytics/groups/${grouping.path}`, { query, signal }),
+    queryFn: ({ signal }) => readGroups(grouping, query, signal),
   });
-  const rows = readList(data);
-  const nameOf = (row: Row) => {
-    const value = readText(row, grouping.value);
+  const rows = data?.data ?? [];
+  const nameOf = (row: GroupRow) => {
+    const value = grouping.of(row);
     return grouping.value === "api_key" ? (names.get(value) ?? value) : value;
   };
   const save = () => {
-    const cells = rows.map((row) => [readText(row, grouping.value), ...columns.map((name) => toCell(row[name]))]);
+    const cells = rows.map((row) => [grouping.of(row), ...columns.map((name) => toCell(row[name]))]);
     saveAs(`${grouping.value}.csv`, new Blob([toCsv([grouping.value, ...columns], cells)], { type: "text/csv" }));
   };
   return (
@@ -112,7 +111,7 @@ export function GroupPanel({ period, filters, names }: GroupPanelProps): ReactNo
           {page === 0 && <GroupChart rows={rows} nameOf={nameOf} column={order} grouping={grouping} />}
           <ColumnSelect columns={columns} />
           <GroupTable rows={rows} columns={columns} order={order} grouping={grouping} period={period} nameOf={nameOf} />
-          <Pages page={page} total={readTotal(data)} />
+          <Pages page={page} total={data?.total ?? rows.length} />
         </>
       )}
     </Section>
@@ -132,7 +131,7 @@ function GroupTools({ onSave, isEmpty }: GroupToolsProps): ReactNode {
   const change = useChangeSearch();
   const keys = useMetadataKeys();
   const choices = [
-    { group: words.byField, items: groupings.map(({ path, label }) => ({ value: path, label })) },
+    { group: words.byField, items: groupings.map(({ name, label }) => ({ value: name, label })) },
     { group: words.byMetadata, items: keys.map((key) => ({ value: `metadata/${key}`, label: key })) },
   ];
   return (
@@ -170,8 +169,8 @@ function ColumnSelect({ columns }: { readonly columns: readonly GroupColumn[] })
 }
 
 interface GroupChartProps {
-  readonly rows: readonly Row[];
-  readonly nameOf: (row: Row) => string;
+  readonly rows: readonly GroupRow[];
+  readonly nameOf: (row: GroupRow) => string;
   readonly column: GroupColumn;
   readonly grouping: Grouping;
 }
@@ -193,12 +192,12 @@ function GroupChart({ rows, nameOf, column, grouping }: GroupChartProps): ReactN
 }
 
 interface GroupTableProps {
-  readonly rows: readonly Row[];
+  readonly rows: readonly GroupRow[];
   readonly columns: readonly GroupColumn[];
   readonly order: GroupColumn;
   readonly grouping: Grouping;
   readonly period: Period;
-  readonly nameOf: (row: Row) => string;
+  readonly nameOf: (row: GroupRow) => string;
 }
 
 function GroupTable({ rows, columns, order, grouping, period, nameOf }: GroupTableProps): ReactNode {
@@ -256,7 +255,7 @@ function SortHead({ name, order }: { readonly name: GroupColumn; readonly order:
 }
 
 interface GroupNameProps {
-  readonly row: Row;
+  readonly row: GroupRow;
   readonly grouping: Grouping;
   readonly period: Period;
   readonly name: string;
@@ -264,7 +263,7 @@ interface GroupNameProps {
 
 function GroupName({ row, grouping, period, name }: GroupNameProps): ReactNode {
   const source = sourceOf(useSearchParams());
-  const value = readText(row, grouping.value);
+  const value = grouping.of(row);
   if (value === "") {
     return (
       <Text span c="dimmed" inherit>

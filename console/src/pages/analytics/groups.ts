@@ -1,45 +1,86 @@
 import { text } from "@/text/text.ts";
+import { type Group, type GroupSource, groupsOf } from "../overview/groups.ts";
 
 const words = text.analytics;
 
 /** A way to group requests. */
-export interface Grouping {
-  /** End of its path below `/v1/analytics/groups/`. */
-  readonly path: string;
+export interface Grouping extends GroupSource {
+  /** What an address calls it. */
+  readonly name: string;
   readonly label: string;
-  /** Member that holds the group's value. */
-  readonly value: string;
   /** Filter of the log that finds the requests of a group; absent: none does. */
   readonly filter?: string;
 }
 
+const ofModels: Grouping = {
+  name: "model",
+  label: words.groups.model,
+  filter: "model",
+  ...groupsOf("/v1/analytics/groups/model", "model"),
+};
+
 /** Every way to group, apart from the keys of the metadata. */
 export const groupings: readonly Grouping[] = [
-  { path: "model", label: words.groups.model, value: "model", filter: "model" },
-  { path: "ai_service", label: words.groups.ai_service, value: "ai_service", filter: "provider" },
-  { path: "provider", label: words.groups.provider, value: "provider", filter: "virtual_key" },
-  { path: "api_key", label: words.groups.api_key, value: "api_key", filter: "api_key_id" },
-  { path: "users", label: words.groups.users, value: "user", filter: "metadata._user" },
-  { path: "status_code", label: words.groups.status_code, value: "status_code", filter: "status" },
-  { path: "config", label: words.groups.config, value: "config", filter: "config" },
-  { path: "prompt", label: words.groups.prompt, value: "prompt", filter: "prompt_slug" },
-  { path: "workspace", label: words.groups.workspace, value: "workspace" },
+  ofModels,
+  {
+    name: "ai_service",
+    label: words.groups.ai_service,
+    filter: "provider",
+    ...groupsOf("/v1/analytics/groups/ai_service", "ai_service"),
+  },
+  {
+    name: "provider",
+    label: words.groups.provider,
+    filter: "virtual_key",
+    ...groupsOf("/v1/analytics/groups/provider", "provider"),
+  },
+  {
+    name: "api_key",
+    label: words.groups.api_key,
+    filter: "api_key_id",
+    ...groupsOf("/v1/analytics/groups/api_key", "api_key"),
+  },
+  {
+    name: "users",
+    label: words.groups.users,
+    filter: "metadata._user",
+    ...groupsOf("/v1/analytics/groups/users", "user"),
+  },
+  {
+    name: "status_code",
+    label: words.groups.status_code,
+    filter: "status",
+    ...groupsOf("/v1/analytics/groups/status_code", "status_code"),
+  },
+  {
+    name: "config",
+    label: words.groups.config,
+    filter: "config",
+    ...groupsOf("/v1/analytics/groups/config", "config"),
+  },
+  {
+    name: "prompt",
+    label: words.groups.prompt,
+    filter: "prompt_slug",
+    ...groupsOf("/v1/analytics/groups/prompt", "prompt"),
+  },
+  { name: "workspace", label: words.groups.workspace, ...groupsOf("/v1/analytics/groups/workspace", "workspace") },
 ];
 
-const metadataPath = "metadata/";
+const metadataStart = "metadata/";
 
 /** The grouping an address names: one of the list, or `metadata/KEY`. */
 export function readGrouping(name: string | undefined): Grouping {
-  if (name?.startsWith(metadataPath) === true && name.length > metadataPath.length) {
-    const key = name.slice(metadataPath.length);
+  if (name?.startsWith(metadataStart) === true && name.length > metadataStart.length) {
+    const key = name.slice(metadataStart.length);
     return {
-      path: `${metadataPath}${encodeURIComponent(key)}`,
+      name,
       label: words.metadataKey(key),
-      value: "metadata_value",
       filter: `metadata.${key}`,
+      ...groupsOf("/v1/analytics/groups/metadata/{metadataKey}", "metadata_value", key),
     };
   }
-  return groupings.find(({ path }) => path === name) ?? groupings[0] ?? { path: "model", label: "", value: "model" };
+  return groupings.find((grouping) => grouping.name === name) ?? ofModels;
 }
 
 /** Columns of groups, with how their figures are read. */
@@ -60,6 +101,6 @@ export const groupColumns = [
   ["last_seen", "time"],
   ["requests_with_feedback", "number"],
   ["avg_weighted_feedback", "number"],
-] as const satisfies readonly (readonly [keyof typeof words.columns, string])[];
+] as const satisfies readonly (readonly [keyof typeof words.columns & keyof Group, string])[];
 
 export type GroupColumn = (typeof groupColumns)[number][0];

@@ -1,5 +1,5 @@
 import { formatDuration } from "@/lib/format.ts";
-import { isRow, type Row } from "@/lib/read.ts";
+import { isJsonObject, type JsonObject } from "@/lib/json.ts";
 import { text } from "@/text/text.ts";
 
 const words = text.configs;
@@ -26,8 +26,8 @@ export interface TreeNode {
 }
 
 /** Members by their snake_case names: configs may be written in camelCase. */
-function membersOf(value: unknown): Row {
-  if (!isRow(value)) return {};
+function membersOf(value: unknown): JsonObject {
+  if (!isJsonObject(value)) return {};
   const names = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return Object.fromEntries(Object.entries(value).map(([name, member]) => [names(name), member]));
 }
@@ -37,7 +37,7 @@ const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? v
 
 /** A query in words: `metadata.plan = "paid"`. */
 export function describeQuery(query: unknown): string {
-  if (!isRow(query)) return JSON.stringify(query) ?? "";
+  if (!isJsonObject(query)) return JSON.stringify(query) ?? "";
   return Object.entries(query)
     .map(([name, wanted]) => {
       if (name === "$and" || name === "$or") {
@@ -46,7 +46,7 @@ export function describeQuery(query: unknown): string {
           .join(name === "$and" ? ` ${words.and} ` : ` ${words.or} `);
         return `(${joined})`;
       }
-      if (!isRow(wanted)) return `${name} = ${JSON.stringify(wanted)}`;
+      if (!isJsonObject(wanted)) return `${name} = ${JSON.stringify(wanted)}`;
       return Object.entries(wanted)
         .map(([operator, operand]) => `${name} ${words.operators[operator] ?? operator} ${JSON.stringify(operand)}`)
         .join(` ${words.and} `);
@@ -54,7 +54,7 @@ export function describeQuery(query: unknown): string {
     .join(` ${words.and} `);
 }
 
-function settingsOf(node: Row): readonly string[] {
+function settingsOf(node: JsonObject): readonly string[] {
   const found: string[] = [];
   const retry = membersOf(node.retry);
   const cache = typeof node.cache === "string" ? node.cache : textOf(membersOf(node.cache).mode);
@@ -68,7 +68,7 @@ function settingsOf(node: Row): readonly string[] {
   if (membersOf(strategy.sticky).enabled === true) found.push(words.sticky);
   if (textOf(node.custom_host) !== "") found.push(textOf(node.custom_host));
   for (const name of ["override_params", "default_params"] as const) {
-    for (const [param, value] of Object.entries(isRow(node[name]) ? node[name] : {})) {
+    for (const [param, value] of Object.entries(isJsonObject(node[name]) ? node[name] : {})) {
       if (param !== "model") found.push(`${param} = ${JSON.stringify(value)}`);
     }
   }
@@ -79,7 +79,7 @@ function settingsOf(node: Row): readonly string[] {
   return found;
 }
 
-function titleOf(node: Row, isGroup: boolean): string {
+function titleOf(node: JsonObject, isGroup: boolean): string {
   const name = textOf(node.name);
   const model = textOf(membersOf(node.override_params).model);
   const virtualKey = textOf(node.virtual_key);
@@ -91,7 +91,7 @@ function titleOf(node: Row, isGroup: boolean): string {
 }
 
 /** What leads from a group to each of its targets. */
-function edgesOf(group: Row, targets: readonly Row[]): readonly (readonly TreeEdge[])[] {
+function edgesOf(group: JsonObject, targets: readonly JsonObject[]): readonly (readonly TreeEdge[])[] {
   const strategy = membersOf(group.strategy);
   const codes = listOf(strategy.on_status_codes).join(", ");
   switch (strategy.mode) {

@@ -2,16 +2,16 @@ import { Badge, Group, Stack, Table, Text } from "@mantine/core";
 import { type ReactNode, useMemo } from "react";
 import { Empty } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
-import { type Row, readPath, readText } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 import classes from "./detail.module.css";
 import { findDifferences } from "./differences.ts";
+import type { LogRow } from "./row.ts";
 
 const words = text.logs.changes;
 
 /** What the gateway dropped or changed on the way to the provider and back. */
-export function Changes({ row }: { readonly row: Row }): ReactNode {
-  const dropped = Array.isArray(row.dropped_params) ? row.dropped_params.map(String) : [];
+export function Changes({ row }: { readonly row: LogRow }): ReactNode {
+  const dropped = row.dropped_params ?? [];
   const steps = [
     [words.byConfig, "request", "finalUntransformedRequest"],
     [
@@ -50,10 +50,16 @@ export function Changes({ row }: { readonly row: Row }): ReactNode {
   );
 }
 
+/** What was sent or answered, as far as a step compares it. */
+interface Side {
+  readonly body?: unknown;
+  readonly url?: string | null;
+}
+
 interface StepProps {
   readonly title: string;
-  readonly before: unknown;
-  readonly after: unknown;
+  readonly before: Side | undefined;
+  readonly after: Side | undefined;
 }
 
 /** Longest value in a cell. */
@@ -67,11 +73,8 @@ function show(value: unknown): string {
 }
 
 function Step({ title, before, after }: StepProps): ReactNode {
-  const differences = useMemo(
-    () => findDifferences(readPath(before, "body"), readPath(after, "body")),
-    [before, after],
-  );
-  const [from, to] = [readText(before, "url"), readText(after, "url")];
+  const differences = useMemo(() => findDifferences(before?.body, after?.body), [before, after]);
+  const [from, to] = [before?.url ?? "", after?.url ?? ""];
   return (
     <Section title={title}>
       {from !== to && to !== "" && (

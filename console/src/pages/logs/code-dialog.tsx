@@ -2,10 +2,10 @@ import { Modal, SegmentedControl, Stack, Text } from "@mantine/core";
 import { type ReactNode, useMemo, useState } from "react";
 import { BigText } from "@/components/big-text.tsx";
 import { Command } from "@/components/states.tsx";
-import type { Row } from "@/lib/read.ts";
 import type { CodeKind } from "@/lib/request-code.ts";
 import { text } from "@/text/text.ts";
-import { toCode } from "./code.ts";
+import { type LoggedRequest, toCode } from "./code.ts";
+import type { LogRow } from "./row.ts";
 
 const words = text.logs.code;
 
@@ -16,10 +16,15 @@ const kinds = Object.keys(files) as CodeKind[]; // its own keys
 /** Longest code that is drawn as a whole. */
 const shownCode = 20_000;
 
+function requestOf({ path, method, request }: LogRow): LoggedRequest {
+  if (request === undefined) return { path, method };
+  return { path, method, request: { gatewayHeaders: request.gatewayHeaders, body: request.body } };
+}
+
 /** The row's request as code to copy. */
-export function CodeDialog({ row, onClose }: { readonly row: Row; readonly onClose: () => void }): ReactNode {
+export function CodeDialog({ row, onClose }: { readonly row: LogRow; readonly onClose: () => void }): ReactNode {
   const [kind, setKind] = useState<CodeKind>("curl");
-  const code = useMemo(() => toCode(kind, row, location.origin), [kind, row]);
+  const code = useMemo(() => toCode(kind, requestOf(row), location.origin), [kind, row]);
   return (
     <Modal
       opened

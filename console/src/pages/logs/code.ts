@@ -1,4 +1,3 @@
-import { isRow, type Row, readPath, readText } from "../../lib/read.ts";
 import { type CodeKind, type SentRequest, writeCode } from "../../lib/request-code.ts";
 
 // The request of a log row as code. The key is a placeholder: the log does not have it.
@@ -9,20 +8,21 @@ const left = /^(x-gateway-)?(api-key|trace-id|virtual-key-id|csrf)$/;
 /** What is masked cannot be sent again. */
 const isMasked = (value: string): boolean => value.startsWith("hmac:") || value.includes("[masked]");
 
-function readSent(row: Row, origin: string): SentRequest {
-  const gateway = readPath(row, "request.gatewayHeaders");
-  const headers = isRow(gateway)
-    ? Object.entries(gateway)
-        .map(([name, value]) => [`x-gateway-${name}`, String(value)] as const)
-        .filter(([name, value]) => !left.test(name) && !isMasked(value))
-    : [];
-  return {
-    origin,
-    path: readText(row, "path"),
-    method: readText(row, "method") || "POST",
-    headers,
-    body: readPath(row, "request.body"),
+/** What a row says of its request. */
+export interface LoggedRequest {
+  readonly path?: string | undefined;
+  readonly method?: string | undefined;
+  readonly request?: {
+    readonly gatewayHeaders?: Readonly<Record<string, string>> | undefined;
+    readonly body?: unknown;
   };
+}
+
+function readSent({ path = "", method = "", request = {} }: LoggedRequest, origin: string): SentRequest {
+  const headers = Object.entries(request.gatewayHeaders ?? {})
+    .map(([name, value]) => [`x-gateway-${name}`, String(value)] as const)
+    .filter(([name, value]) => !left.test(name) && !isMasked(value));
+  return { origin, path, method: method || "POST", headers, body: request.body };
 }
 
 /**
@@ -30,6 +30,6 @@ function readSent(row: Row, origin: string): SentRequest {
  *
  * @param origin Address of the gateway.
  */
-export function toCode(kind: CodeKind, row: Row, origin: string): string {
+export function toCode(kind: CodeKind, row: LoggedRequest, origin: string): string {
   return writeCode(kind, readSent(row, origin));
 }

@@ -1,4 +1,4 @@
-import { isRow } from "../../lib/read.ts";
+import { isJsonObject } from "../../lib/json.ts";
 
 /** One place where two values differ. */
 export interface Difference {
@@ -28,7 +28,7 @@ function compare(before: unknown, after: unknown, path: string, found: Differenc
     }
     return;
   }
-  if (isRow(before) && isRow(after)) {
+  if (isJsonObject(before) && isJsonObject(after)) {
     for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
       compare(before[name], after[name], below(name), found);
     }

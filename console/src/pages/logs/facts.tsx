@@ -4,13 +4,13 @@ import type { ReactNode } from "react";
 import { Facts } from "@/layout/facts.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatDollars, formatDuration, formatNumber, formatTime } from "@/lib/format.ts";
-import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { textOf } from "@/lib/json.ts";
 import { nameOf } from "@/lib/words.ts";
 import { useKeyNames } from "@/resources/key-names.ts";
 import { showWorkspace } from "@/resources/names.tsx";
 import { text } from "@/text/text.ts";
 import { Status } from "./columns.tsx";
-import { costOf } from "./row.ts";
+import { costOf, type LogRow } from "./row.ts";
 
 const words = text.logs.facts;
 
@@ -48,53 +48,59 @@ function replayFacts(id: string): readonly Fact[] {
   return [[words.replayOf, link]];
 }
 
+/** Members of a row by which the log can be filtered. */
+type SharedMember =
+  | "operation"
+  | "provider"
+  | "virtual_key"
+  | "model"
+  | "config"
+  | "prompt_slug"
+  | "api_key_id"
+  | "user_id"
+  | "source"
+  | "trace_id"
+  | "span_id";
+
 /** The figures and names of a row beside its contents. */
-export function LogFacts({ row }: { readonly row: Row }): ReactNode {
+export function LogFacts({ row }: { readonly row: LogRow }): ReactNode {
   const names = useKeyNames();
-  const shared = (
-    label: string,
-    path: string,
-    filter: string,
-    nameOf?: (value: string) => ReactNode,
-  ): readonly Fact[] => {
-    const value = readText(row, path);
+  const shared = (label: string, filter: SharedMember, nameOf?: (value: string) => ReactNode): readonly Fact[] => {
+    const value = row[filter] ?? "";
     return value === ""
       ? []
-      : [[label, <Shared key={path} filter={filter} value={value} label={nameOf?.(value) ?? value} />]];
+      : [[label, <Shared key={filter} filter={filter} value={value} label={nameOf?.(value) ?? value} />]];
   };
-  const duration = (path: string) => {
-    const value = readPath(row, path);
-    return typeof value === "number" ? formatDuration(value) : "";
-  };
-  const tokens = readPath(row, "usage.total_tokens");
+  const duration = (ms: number | null | undefined) => (typeof ms === "number" ? formatDuration(ms) : "");
+  const tokens = row.usage?.total_tokens;
   const cost = costOf(row);
   const facts: readonly Fact[] = [
     [text.common.status, <Status key="status" value={Number(row.status ?? 0)} />],
-    ...plain(words.time, formatTime(readText(row, "created_at"))),
-    ...plain(words.request, `${readText(row, "method")} ${readText(row, "path")}`.trim()),
-    ...shared(words.operation, "operation", "operation", nameOf),
-    ...shared(words.provider, "provider", "provider"),
-    ...shared(words.storedProvider, "virtual_key", "virtual_key"),
-    ...shared(words.model, "model", "model"),
-    ...plain(words.duration, duration("duration_ms")),
-    ...plain(words.firstByte, duration("first_byte_ms")),
-    ...plain(words.upstream, duration("upstream_ms")),
+    ...plain(words.time, formatTime(textOf(row.created_at))),
+    ...plain(words.request, `${textOf(row.method)} ${textOf(row.path)}`.trim()),
+    ...shared(words.operation, "operation", nameOf),
+    ...shared(words.provider, "provider"),
+    ...shared(words.storedProvider, "virtual_key"),
+    ...shared(words.model, "model"),
+    ...plain(words.duration, duration(row.duration_ms)),
+    ...plain(words.firstByte, duration(row.first_byte_ms)),
+    ...plain(words.upstream, duration(row.upstream_ms)),
     ...plain(words.tokens, typeof tokens === "number" ? formatNumber(tokens) : ""),
     ...plain(words.cost, cost === undefined ? "" : formatDollars(cost / 100)),
-    ...shared(words.config, "config", "config"),
-    ...shared(words.prompt, "prompt_slug", "prompt_slug"),
-    ...shared(words.key, "api_key_id", "api_key_id", (id) => names.get(id) ?? id),
-    ...(readText(row, "workspace_id") === ""
+    ...shared(words.config, "config"),
+    ...shared(words.prompt, "prompt_slug"),
+    ...shared(words.key, "api_key_id", (id) => names.get(id) ?? id),
+    ...(textOf(row.workspace_id) === ""
       ? []
-      : [[words.workspace, showWorkspace({ workspace_id: readText(row, "workspace_id") })] as const]),
-    ...shared(words.user, "user_id", "user_id"),
-    ...shared(words.source, "source", "source", (source) => text.logs.sources[source] ?? source),
-    ...shared(words.trace, "trace_id", "trace_id", code),
-    ...shared(words.span, "span_id", "span_id", code),
-    [words.id, code(readText(row, "id"))],
-    ...replayFacts(readText(row, "replay_of")),
+      : [[words.workspace, showWorkspace({ workspace_id: textOf(row.workspace_id) })] as const]),
+    ...shared(words.user, "user_id"),
+    ...shared(words.source, "source", (source) => text.logs.sources[source] ?? source),
+    ...shared(words.trace, "trace_id", code),
+    ...shared(words.span, "span_id", code),
+    [words.id, code(textOf(row.id))],
+    ...replayFacts(textOf(row.replay_of)),
   ];
-  const metadata = isRow(row.metadata) ? Object.entries(row.metadata) : [];
+  const metadata = Object.entries(row.metadata ?? {});
   return (
     <Stack gap="md">
       <Section title={text.common.details}>
@@ -104,7 +110,7 @@ export function LogFacts({ row }: { readonly row: Row }): ReactNode {
         <Section title={words.metadata}>
           <Facts
             rows={metadata.map(
-              ([key, value]) => [key, <Shared key={key} filter={`metadata.${key}`} value={String(value)} />] as const,
+              ([key, value]) => [key, <Shared key={key} filter={`metadata.${key}`} value={value} />] as const,
             )}
           />
         </Section>

@@ -6,19 +6,20 @@ import { Icon } from "@/components/icons.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatNumber } from "@/lib/format.ts";
-import { type Row, readText } from "@/lib/read.ts";
+import { textOf } from "@/lib/json.ts";
 import { useSession } from "@/session/context.tsx";
 import { useLogScope } from "@/session/log-scope.ts";
 import { text } from "@/text/text.ts";
+import type { LogRow } from "./row.ts";
 
 const words = text.logs.feedback;
 
 const dayMs = 86_400_000;
 
 /** Feedback of the row's trace, and giving some. */
-export function Feedback({ row }: { readonly row: Row }): ReactNode {
+export function Feedback({ row }: { readonly row: LogRow }): ReactNode {
   const { can } = useSession();
-  const trace = readText(row, "trace_id");
+  const trace = textOf(row.trace_id);
   return (
     <Stack gap="md">
       {can("GET /v1/analytics/graphs/feedbacks/scores") && <Scores row={row} trace={trace} />}
@@ -27,9 +28,9 @@ export function Feedback({ row }: { readonly row: Row }): ReactNode {
   );
 }
 
-function Scores({ row, trace }: { readonly row: Row; readonly trace: string }): ReactNode {
+function Scores({ row, trace }: { readonly row: LogRow; readonly trace: string }): ReactNode {
   const scope = useLogScope();
-  const at = Date.parse(readText(row, "created_at"));
+  const at = Date.parse(textOf(row.created_at));
   const query = {
     ...scope,
     trace_id: trace,

@@ -3,39 +3,42 @@ import type { ReactNode } from "react";
 import { Empty } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatDuration } from "@/lib/format.ts";
-import { isRow, type Row, readPath, readText, rowsOf } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 import classes from "./detail.module.css";
+import type { LogRow } from "./row.ts";
 
 const words = text.logs.hooks;
 
+type HookResult = NonNullable<LogRow["hook_results"]>["before_request_hooks"][number];
+
+/** Results of guardrails before or after the call. */
+function hooksOf({ hook_results: results }: LogRow, when: "before" | "after"): readonly HookResult[] {
+  if (results === undefined) return [];
+  return when === "before" ? results.before_request_hooks : results.after_request_hooks;
+}
+
 /** Number of guardrails that ran. */
-export function countHooks(row: Row): number {
-  return (["before", "after"] as const).reduce(
-    (sum, when) => sum + rowsOf(readPath(row, `hook_results.${when}_request_hooks`)).length,
-    0,
-  );
+export function countHooks(row: LogRow): number {
+  return hooksOf(row, "before").length + hooksOf(row, "after").length;
 }
 
 /** Guardrails that denied the request or its response, each with the checks that failed. */
-export function Denials({ row }: { readonly row: Row }): ReactNode {
-  const hooks = (["before", "after"] as const).flatMap((when) =>
-    rowsOf(readPath(row, `hook_results.${when}_request_hooks`)),
-  );
-  const denied = hooks.filter((hook) => hook.deny === true && hook.verdict === false);
+export function Denials({ row }: { readonly row: LogRow }): ReactNode {
+  const hooks = [...hooksOf(row, "before"), ...hooksOf(row, "after")];
+  const denied = hooks.filter(({ deny, verdict }) => deny && !verdict);
   return denied.map((hook) => {
-    const failed = rowsOf(hook.checks).filter((check) => check.verdict === false);
-    const checks = failed.map((check) => readText(check, "id")).join(", ");
+    const failed = hook.checks.filter(({ verdict }) => !verdict);
+    const checks = failed.map((check) => check.id).join(", ");
     return (
-      <Text key={readText(hook, "id")} size="sm" fw={600} style={{ overflowWrap: "anywhere" }}>
-        {words.deniedBy(readText(hook, "id"), checks)}
+      <Text key={hook.id} size="sm" fw={600} style={{ overflowWrap: "anywhere" }}>
+        {words.deniedBy(hook.id, checks)}
       </Text>
     );
   });
 }
 
 /** Results of guardrails before and after the call. */
-export function Hooks({ row }: { readonly row: Row }): ReactNode {
+export function Hooks({ row }: { readonly row: LogRow }): ReactNode {
   if (countHooks(row) === 0) {
     return (
       <Section title={text.logs.tabs.hooks} isPlain>
@@ -46,7 +49,7 @@ export function Hooks({ row }: { readonly row: Row }): ReactNode {
   return (
     <Stack gap="md">
       {(["before", "after"] as const).map((when) => {
-        const hooks = rowsOf(readPath(row, `hook_results.${when}_request_hooks`));
+        const hooks = hooksOf(row, when);
         if (hooks.length === 0) return null;
         return (
           <Section key={when} title={words[when]}>
@@ -71,37 +74,37 @@ function Verdict({ passed, denied }: { readonly passed: boolean; readonly denied
   );
 }
 
-function Hook({ hook }: { readonly hook: Row }): ReactNode {
+function Hook({ hook }: { readonly hook: HookResult }): ReactNode {
   return (
     <div className={classes.tool}>
       <Group gap="xs">
-        <Verdict passed={hook.verdict !== false} denied={hook.deny === true} />
+        <Verdict passed={hook.verdict} denied={hook.deny} />
         <Text size="sm" fw={600}>
-          {readText(hook, "id")}
+          {hook.id}
         </Text>
-        {hook.transformed === true && (
+        {hook.transformed && (
           <Badge variant="default" radius="sm">
             {words.changed}
           </Badge>
         )}
-        {hook.async === true && (
+        {hook.async && (
           <Badge variant="default" radius="sm">
             {words.async}
           </Badge>
         )}
-        <span className={classes.faint}>{formatDuration(Number(hook.execution_time ?? 0))}</span>
+        <span className={classes.faint}>{formatDuration(hook.execution_time)}</span>
       </Group>
       <Stack gap={4} mt="xs">
-        {rowsOf(hook.checks).map((check, index) => (
+        {hook.checks.map((check, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: as above
           <div key={index}>
             <Group gap="xs">
-              <Verdict passed={check.verdict !== false} denied={false} />
-              <span className="code">{readText(check, "id")}</span>
-              <span className={classes.faint}>{formatDuration(Number(check.execution_time ?? 0))}</span>
-              {isRow(check.error) && <Text size="sm">{readText(check.error, "message")}</Text>}
+              <Verdict passed={check.verdict} denied={false} />
+              <span className="code">{check.id}</span>
+              <span className={classes.faint}>{formatDuration(check.execution_time)}</span>
+              {check.error !== null && <Text size="sm">{check.error.message}</Text>}
             </Group>
-            {isRow(check.data) && (
+            {check.data !== null && (
               <pre className={classes.code}>{JSON.stringify(check.data, undefined, 2).slice(0, 4000)}</pre>
             )}
           </div>

@@ -2,12 +2,12 @@ import { Alert, Badge, Button, Stack, Tabs, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link, useParams } from "@tanstack/react-router";
 import { type ReactNode, useMemo, useState } from "react";
-import { call } from "@/api/client.ts";
+import { get } from "@/api/client.ts";
 import { Icon } from "@/components/icons.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
 import { DetailPage } from "@/layout/page.tsx";
 import { formatTime } from "@/lib/format.ts";
-import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { textOf } from "@/lib/json.ts";
 import { useChangeSearch, useSearchParams } from "@/lib/search.ts";
 import { nameOf } from "@/lib/words.ts";
 import { useSession } from "@/session/context.tsx";
@@ -21,6 +21,7 @@ import { Feedback } from "./feedback.tsx";
 import { countHooks, Denials, Hooks } from "./hooks.tsx";
 import { Raw } from "./raw.tsx";
 import { Replay } from "./replay.tsx";
+import { type LogRow, toLogRow } from "./row.ts";
 import { Timeline } from "./timeline.tsx";
 import { Usage } from "./usage.tsx";
 
@@ -37,10 +38,7 @@ export default function Log(): ReactNode {
     staleTime: Number.POSITIVE_INFINITY,
     gcTime: 0,
     structuralSharing: false,
-    queryFn: async ({ signal }): Promise<Row> => {
-      const row = await call("GET", "/v1/logs/{id}", { path: { id }, signal });
-      return isRow(row) ? row : {};
-    },
+    queryFn: async ({ signal }) => toLogRow(await get("/v1/logs/{id}", { path: { id }, signal })),
   });
   const back = { to: "/logs", label: words.title };
   if (error !== null) {
@@ -54,21 +52,21 @@ export default function Log(): ReactNode {
   return (
     <DetailPage
       title={titleOf(data)}
-      about={formatTime(readText(data, "created_at"))}
+      about={formatTime(textOf(data.created_at))}
       back={back}
       actions={<LogActions row={data} id={id} />}
       aside={<LogFacts row={data} />}
     >
-      {isRow(data.error) && (
+      {data.error && (
         <Alert
           color="red"
           variant="light"
           icon={<Icon name="warning" />}
-          title={readText(data.error, "code") || readText(data.error, "type")}
+          title={textOf(data.error.code) || textOf(data.error.type)}
         >
           <Denials row={data} />
           <Text size="sm" style={{ overflowWrap: "anywhere" }}>
-            {readText(data.error, "message")}
+            {textOf(data.error.message)}
           </Text>
         </Alert>
       )}
@@ -83,12 +81,12 @@ export default function Log(): ReactNode {
 }
 
 /** What was asked of which model; the path where neither is known. */
-function titleOf(row: Row): string {
-  const parts = [nameOf(readText(row, "operation")), readText(row, "model")].filter((part) => part !== "");
-  return parts.join(" · ") || readText(row, "path");
+function titleOf(row: LogRow): string {
+  const parts = [nameOf(textOf(row.operation)), textOf(row.model)].filter((part) => part !== "");
+  return parts.join(" · ") || textOf(row.path);
 }
 
-function LogActions({ row, id }: { readonly row: Row; readonly id: string }): ReactNode {
+function LogActions({ row, id }: { readonly row: LogRow; readonly id: string }): ReactNode {
   const { can } = useSession();
   const [code, setCode] = useState(false);
   return (
@@ -111,13 +109,14 @@ function LogActions({ row, id }: { readonly row: Row; readonly id: string }): Re
   );
 }
 
-function LogTabs({ row }: { readonly row: Row }): ReactNode {
+function LogTabs({ row }: { readonly row: LogRow }): ReactNode {
   const { can } = useSession();
   const search = useSearchParams();
   const change = useChangeSearch();
   const hooks = countHooks(row);
-  const changes = ["finalUntransformedRequest", "transformedRequest", "originalResponse", "dropped_params"].filter(
-    (name) => row[name] !== undefined,
+  const { finalUntransformedRequest, transformedRequest, originalResponse, dropped_params: dropped } = row;
+  const changes = [finalUntransformedRequest, transformedRequest, originalResponse, dropped].filter(
+    (change) => change !== undefined,
   ).length;
   const tabs: readonly (readonly [string, ReactNode, () => ReactNode])[] = [
     ["conversation", words.tabs.conversation, () => <Messages row={row} />],
@@ -162,10 +161,10 @@ function Counted({ label, count }: { readonly label: string; readonly count: num
 }
 
 /** The conversation, or the bodies as JSON where the request is none. */
-function Messages({ row }: { readonly row: Row }): ReactNode {
+function Messages({ row }: { readonly row: LogRow }): ReactNode {
   const conversation = useMemo(() => {
-    const answer = readPath(row, "response.body");
-    return readConversation(readText(row, "operation"), readPath(row, "request.body"), answer);
+    const answer = row.response?.body;
+    return readConversation(textOf(row.operation), row.request?.body, answer);
   }, [row]);
   if (conversation !== undefined) return <ConversationView conversation={conversation} />;
   return (

@@ -1,6 +1,5 @@
 import { useEffect, useMemo, useReducer, useState } from "react";
 import { get } from "@/api/client.ts";
-import { isRow } from "@/lib/read.ts";
 import { type LogLine, toLine } from "./row.ts";
 
 const pageRows = 100;
@@ -93,7 +92,7 @@ class PagedRows {
     try {
       const query = { ...this.#query, limit: pageRows, cursor };
       const answer = await get("/v1/logs", { query, signal: this.#abort.signal });
-      const rows = answer.data.filter(isRow).map(toLine);
+      const rows = answer.data.map(toLine);
       const known = this.#pages[place];
       if (known === undefined) {
         this.#pages.push({ start: this.length, length: rows.length, cursor, rows });

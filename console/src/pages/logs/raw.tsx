@@ -5,8 +5,9 @@ import { CodeEditor } from "@/components/code-editor.tsx";
 import { Empty } from "@/components/states.tsx";
 import { Facts } from "@/layout/facts.tsx";
 import { Section } from "@/layout/page.tsx";
-import { isRow, type Row, readPath, readText } from "@/lib/read.ts";
+import { textOf } from "@/lib/json.ts";
 import { text } from "@/text/text.ts";
+import type { LogRow } from "./row.ts";
 
 const words = text.logs.raw;
 
@@ -16,27 +17,32 @@ const editorText = 60_000;
 const sides = ["request", "finalUntransformedRequest", "transformedRequest", "originalResponse", "response"] as const;
 
 /** Both sides as they were stored, and the row itself. */
-export function Raw({ row }: { readonly row: Row }): ReactNode {
-  const names = sides.filter((name) => isRow(row[name]));
-  const [side, setSide] = useState<string>("request");
+export function Raw({ row }: { readonly row: LogRow }): ReactNode {
+  const names = sides.filter((name) => row[name] !== undefined);
+  const [chosen, setChosen] = useState<string>("request");
+  const side = sides.find((name) => name === chosen);
   const choices = [...names, "row"].map((name) => ({ value: name, label: Reflect.get(words.sides, name) }));
   return (
     <Stack gap="md">
       <div style={{ overflowX: "auto" }}>
-        <SegmentedControl aria-label={words.side} data={choices} value={side} onChange={setSide} />
+        <SegmentedControl aria-label={words.side} data={choices} value={chosen} onChange={setChosen} />
       </div>
-      {side === "row" ? <RowJson row={row} /> : <Side key={side} name={side} side={row[side]} />}
+      {side === undefined ? <RowJson row={row} /> : <Side key={side} name={side} side={row[side]} />}
     </Stack>
   );
 }
 
-function Side({ name, side }: { readonly name: string; readonly side: unknown }): ReactNode {
-  const headers = readPath(side, "headers");
-  const body = readPath(side, "body");
-  const entries = isRow(headers) ? Object.entries(headers) : [];
+interface SideProps {
+  readonly name: string;
+  readonly side: LogRow[(typeof sides)[number]];
+}
+
+function Side({ name, side = {} }: SideProps): ReactNode {
+  const { headers = {}, body } = side;
+  const entries = Object.entries(headers);
   return (
     <>
-      {readPath(side, "truncated") === true && (
+      {side.truncated === true && (
         <Alert color="yellow" variant="light">
           {words.truncated}
         </Alert>
@@ -49,7 +55,7 @@ function Side({ name, side }: { readonly name: string; readonly side: unknown })
                 [
                   key,
                   <span key={key} className="code">
-                    {String(value)}
+                    {value}
                   </span>,
                 ] as const,
             )}
@@ -80,7 +86,7 @@ function Body({ value, name }: { readonly value: unknown; readonly name: string 
   return <CodeEditor label={name} value={json} language={isJson ? "json" : "text"} />;
 }
 
-function RowJson({ row }: { readonly row: Row }): ReactNode {
+function RowJson({ row }: { readonly row: LogRow }): ReactNode {
   const own = useMemo(
     () =>
       Object.fromEntries(
@@ -90,7 +96,7 @@ function RowJson({ row }: { readonly row: Row }): ReactNode {
   );
   return (
     <Section title={words.sides.row}>
-      <Body value={own} name={readText(row, "id")} />
+      <Body value={own} name={textOf(row.id)} />
     </Section>
   );
 }

@@ -2,14 +2,14 @@ import { Anchor, Button, Group, Select, Stack, Text } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import { Link } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useMemo, useState } from "react";
-import { call, post } from "@/api/client.ts";
+import { type AnswerOf, get, post } from "@/api/client.ts";
 import { CodeField } from "@/components/code-field.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Failure } from "@/components/states.tsx";
 import { Facts } from "@/layout/facts.tsx";
 import { Section } from "@/layout/page.tsx";
 import { formatDollars, formatDuration, formatNumber } from "@/lib/format.ts";
-import { isRow, type Row, readList, readPath, readText } from "@/lib/read.ts";
+import { textOf } from "@/lib/json.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { Status } from "./columns.tsx";
@@ -17,26 +17,23 @@ import { toJson } from "./conversation/parts.ts";
 import { readConversation } from "./conversation/read.ts";
 import { ConversationView, Words } from "./conversation/view.tsx";
 import classes from "./detail.module.css";
+import type { LogRow } from "./row.ts";
 
 const words = text.logs.replay;
 
-interface Result {
-  readonly original: Row;
-  readonly replay: Row;
-  readonly answers: Row;
-}
+type Result = AnswerOf<"POST /v1/logs/{id}/replay">;
 
 /** Sends the row's request again, also through another config, and shows both answers side by side. */
-export function Replay({ row }: { readonly row: Row }): ReactNode {
+export function Replay({ row }: { readonly row: LogRow }): ReactNode {
   const [state, setState] = useState<{ busy?: boolean; error?: unknown; result?: Result }>({});
   const run = async (config: unknown) => {
     setState({ busy: true });
     try {
       const answer = await post("/v1/logs/{id}/replay", {
-        path: { id: readText(row, "id") },
+        path: { id: textOf(row.id) },
         body: config === undefined ? {} : { config },
       });
-      setState({ result: { original: answer.original, replay: answer.replay, answers: answer.answers } });
+      setState({ result: answer });
     } catch (error) {
       setState({ error });
     }
@@ -73,12 +70,9 @@ function ReplayForm({ busy, onRun }: ReplayFormProps): ReactNode {
   const { data } = useQuery({
     queryKey: ["configs", "names"],
     enabled: can("GET /v1/configs"),
-    queryFn: ({ signal }) => call("GET", "/v1/configs", { signal }),
+    queryFn: ({ signal }) => get("/v1/configs", { signal }),
   });
-  const configs = readList(data).map((config) => ({
-    value: readText(config, "slug"),
-    label: readText(config, "name"),
-  }));
+  const configs = (data?.data ?? []).map(({ slug: value, name: label }) => ({ value, label }));
   const submit = (event: FormEvent) => {
     event.preventDefault();
     if (json.trim() === "") {
@@ -134,17 +128,17 @@ function ReplayForm({ busy, onRun }: ReplayFormProps): ReactNode {
 
 interface AnswerProps {
   readonly title: string;
-  readonly row: Row;
+  readonly row: Result["original"];
   readonly answer: unknown;
   readonly isNew?: boolean;
 }
 
 function Answer({ title, row, answer, isNew = false }: AnswerProps): ReactNode {
   const conversation = useMemo(() => {
-    const read = readConversation(readText(row, "operation"), { messages: [] }, answer);
+    const read = readConversation(textOf(row.operation), { messages: [] }, answer);
     return read === undefined || read.answers.length === 0 ? undefined : { ...read, turns: [], tools: [] };
   }, [row, answer]);
-  const id = readText(row, "id");
+  const id = textOf(row.id);
   return (
     <Section
       title={title}
@@ -152,15 +146,12 @@ function Answer({ title, row, answer, isNew = false }: AnswerProps): ReactNode {
     >
       <Facts
         rows={[
-          [text.common.status, <Status key="status" value={Number(row.status)} />],
-          [
-            text.logs.facts.model,
-            [readText(row, "provider"), readText(row, "model")].filter((word) => word !== "").join(" · "),
-          ],
-          [text.logs.facts.duration, formatDuration(Number(row.duration_ms))],
-          [text.logs.facts.tokens, formatNumber(Number(readPath(row, "usage.total_tokens") ?? 0))],
+          [text.common.status, <Status key="status" value={row.status} />],
+          [text.logs.facts.model, [textOf(row.provider), textOf(row.model)].filter((word) => word !== "").join(" · ")],
+          [text.logs.facts.duration, formatDuration(row.duration_ms)],
+          [text.logs.facts.tokens, formatNumber(Number(row.usage?.total_tokens ?? 0))],
           [text.logs.facts.cost, typeof row.cost === "number" ? formatDollars(row.cost / 100) : "—"],
-          ...(isRow(row.error) ? [[text.logs.facts.error, readText(row.error, "message")] as const] : []),
+          ...(row.error === null ? [] : [[text.logs.facts.error, row.error.message] as const]),
         ]}
       />
       <div style={{ marginBlockStart: "var(--space-3)" }}>

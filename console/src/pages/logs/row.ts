@@ -1,4 +1,17 @@
-import { isRow, type Row, readText } from "@/lib/read.ts";
+import { type AnswerOf, ApiError } from "@/api/client.ts";
+import { text } from "@/text/text.ts";
+
+/** A row of the log with its contents, as far as they are stored and the viewer may read them. */
+export type LogRow = Extract<AnswerOf<"GET /v1/logs/{id}">, { object: "log" }>;
+
+/** The row of an answer that may also be results of guardrails, which have no page. */
+export function toLogRow(answer: AnswerOf<"GET /v1/logs/{id}">): LogRow {
+  if (answer.object !== "log") throw new ApiError(text.common.notFound, { status: 404, code: "", traceId: "" });
+  return answer;
+}
+
+/** A row as lists and the tail have it. */
+type ListedRow = AnswerOf<"GET /v1/logs">["data"][number];
 
 /** What the list shows of a log row. Nothing else of it stays in memory. */
 export interface LogLine {
@@ -33,31 +46,27 @@ function intern(word: string): string {
   return word;
 }
 
-const numberOr = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
-
 /** US cents that a row cost; undefined: unknown, or nothing was counted and no price applied. */
-export function costOf(row: Row): number | undefined {
-  const isPriced = readText(row, "price_source") !== "" || isRow(row.usage);
-  return isPriced || row.cost !== 0 ? numberOr(row.cost) : undefined;
+export function costOf({ price_source: source, usage, cost }: ListedRow): number | undefined {
+  const isPriced = source !== undefined || (usage !== undefined && usage !== null);
+  return isPriced || cost !== 0 ? (cost ?? undefined) : undefined;
 }
 
-export function toLine(row: Row): LogLine {
-  const usage = isRow(row.usage) ? row.usage : {};
-  const error = isRow(row.error) ? readText(row.error, "code") || readText(row.error, "type") : "";
+export function toLine(row: ListedRow): LogLine {
   return {
-    id: readText(row, "id"),
-    at: Date.parse(readText(row, "created_at")),
-    status: Number(row.status ?? 0),
-    operation: intern(readText(row, "operation")),
-    provider: intern(readText(row, "virtual_key") || readText(row, "provider")),
-    model: intern(readText(row, "model")),
-    key: intern(readText(row, "api_key_id")),
-    workspace: intern(readText(row, "workspace_id")),
-    tokens: numberOr(usage.total_tokens),
+    id: row.id ?? "",
+    at: Date.parse(row.created_at ?? ""),
+    status: row.status ?? 0,
+    operation: intern(row.operation ?? ""),
+    provider: intern(row.virtual_key || (row.provider ?? "")),
+    model: intern(row.model ?? ""),
+    key: intern(row.api_key_id ?? ""),
+    workspace: intern(row.workspace_id ?? ""),
+    tokens: row.usage?.total_tokens,
     cost: costOf(row),
-    duration: Number(row.duration_ms ?? 0),
-    cache: intern(readText(row, "cache_status")),
-    error: intern(error),
+    duration: row.duration_ms ?? 0,
+    cache: intern(row.cache_status ?? ""),
+    error: intern(row.error?.code || (row.error?.type ?? "")),
     stream: row.stream === true,
   };
 }

@@ -1,7 +1,6 @@
 import { useEffect, useRef, useState } from "react";
 import { ApiError, send } from "@/api/client.ts";
 import { readEvents } from "@/lib/event-stream.ts";
-import { isRow } from "@/lib/read.ts";
 import { type LogLine, toLine } from "./row.ts";
 
 /** Rows of the tail in memory; older ones fall out. */
@@ -55,8 +54,7 @@ async function follow(
     if (id !== undefined) buffer.lastId = id;
     if (event === "error") throw new Error(data ?? "");
     if (event !== "log" || data === undefined) continue;
-    const row: unknown = JSON.parse(data);
-    if (isRow(row)) onRow(toLine(row));
+    onRow(toLine(JSON.parse(data)));
   }
 }
 

@@ -2,11 +2,12 @@ import { Group, Stack, Table, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { Section } from "@/layout/page.tsx";
 import { formatDuration } from "@/lib/format.ts";
-import { isRow, type Row, readPath, readText, rowsOf } from "@/lib/read.ts";
+import { textOf } from "@/lib/json.ts";
 import { wordOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import { Status } from "./columns.tsx";
 import classes from "./detail.module.css";
+import type { LogRow } from "./row.ts";
 
 const words = text.logs.timeline;
 
@@ -21,22 +22,20 @@ interface Lane {
   readonly note: string;
 }
 
-const numberAt = (row: Row, path: string): number => Number(readPath(row, path) ?? 0);
-
-function hookLanes(row: Row, member: "before_request_hooks" | "after_request_hooks"): readonly Lane[] {
-  const total = numberAt(row, "duration_ms");
-  const hooks = rowsOf(readPath(row, `hook_results.${member}`));
+function hookLanes(row: LogRow, member: "before_request_hooks" | "after_request_hooks"): readonly Lane[] {
+  const total = row.duration_ms ?? 0;
+  const hooks = row.hook_results?.[member] ?? [];
   let at = 0;
   const lanes = hooks.map((hook): Lane => {
-    const duration = numberAt(hook, "execution_time");
+    const duration = hook.execution_time;
     const lane: Lane = {
-      name: words.hook(readText(hook, "id")),
+      name: words.hook(hook.id),
       kind: "hook",
       start: at,
       duration,
-      note: hook.verdict === false ? words.objected : words.passed,
+      note: hook.verdict ? words.passed : words.objected,
     };
-    if (hook.async !== true) at += duration;
+    if (!hook.async) at += duration;
     return lane;
   });
   // hooks on the answer end with the request
@@ -45,29 +44,27 @@ function hookLanes(row: Row, member: "before_request_hooks" | "after_request_hoo
     : lanes.map((lane) => ({ ...lane, start: Math.max(0, total - at) + lane.start }));
 }
 
-function callLanes(row: Row): readonly Lane[] {
-  const calls = rowsOf(row.calls);
+/** Provider and model in one, as far as they are known. */
+const targetOf = (...names: readonly (string | null | undefined)[]): string => names.filter(Boolean).join(" · ");
+
+function callLanes(row: LogRow): readonly Lane[] {
+  const calls = row.calls ?? [];
   if (calls.length > 0) {
-    return calls.map((call) => {
-      const status = readPath(call, "status");
-      const failed = typeof status !== "number" || status >= 400;
-      return {
-        name: [readText(call, "provider"), readText(call, "model")].filter((word) => word !== "").join(" · "),
-        kind: failed ? "failed" : "call",
-        start: numberAt(call, "started_ms"),
-        duration: numberAt(call, "duration_ms"),
-        mark: typeof call.first_byte_ms === "number" ? call.first_byte_ms : undefined,
-        note: typeof status === "number" ? String(status) : readText(call, "error"),
-      };
-    });
+    return calls.map(({ provider, model, status, error, started_ms: start, duration_ms: duration, ...call }) => ({
+      name: targetOf(provider, model),
+      kind: status === null || status >= 400 ? "failed" : "call",
+      start,
+      duration: duration ?? 0,
+      mark: call.first_byte_ms ?? undefined,
+      note: status === null ? (error ?? "") : String(status),
+    }));
   }
   if (typeof row.upstream_ms !== "number") return [];
-  const total = numberAt(row, "duration_ms");
-  const first = typeof row.first_byte_ms === "number" ? row.first_byte_ms : total;
-  const status = numberAt(row, "status");
+  const { duration_ms: total = 0, status = 0 } = row;
+  const first = row.first_byte_ms ?? total;
   return [
     {
-      name: [readText(row, "provider"), readText(row, "model")].filter((word) => word !== "").join(" · "),
+      name: targetOf(row.provider, row.model),
       kind: status >= 400 ? "failed" : "call",
       start: Math.max(0, (row.stream === true ? total : first) - row.upstream_ms),
       duration: row.upstream_ms,
@@ -78,10 +75,10 @@ function callLanes(row: Row): readonly Lane[] {
 }
 
 /** Where the time went: calls, retries, guardrails and the gateway itself, and every attempt as a table. */
-export function Timeline({ row }: { readonly row: Row }): ReactNode {
-  const total = numberAt(row, "duration_ms");
+export function Timeline({ row }: { readonly row: LogRow }): ReactNode {
+  const total = row.duration_ms ?? 0;
   const lanes: readonly Lane[] = [
-    { name: words.request, kind: "gateway", start: 0, duration: total, note: readText(row, "status") },
+    { name: words.request, kind: "gateway", start: 0, duration: total, note: textOf(row.status) },
     ...hookLanes(row, "before_request_hooks"),
     ...callLanes(row),
     ...hookLanes(row, "after_request_hooks"),
@@ -136,27 +133,24 @@ function LaneView({ lane, length }: { readonly lane: Lane; readonly length: numb
   );
 }
 
-function Cache({ row }: { readonly row: Row }): ReactNode {
-  const status = readText(row, "cache_status");
-  if (status === "") return null;
-  const age = readPath(row, "cache.age");
-  const problem = readText(row, "cache.problem");
+function Cache({ row }: { readonly row: LogRow }): ReactNode {
+  const { cache_status: status, cache } = row;
+  if (status === undefined) return null;
   return (
     <Section title={words.cache}>
       <Group gap="md">
         <Text size="sm" fw={600}>
           {wordOf(status)}
         </Text>
-        {typeof age === "number" && <Text size="sm">{words.age(formatDuration(age * 1000))}</Text>}
-        {problem !== "" && <Text size="sm">{problem}</Text>}
+        {cache?.age !== undefined && <Text size="sm">{words.age(formatDuration(cache.age * 1000))}</Text>}
+        {cache?.problem !== undefined && <Text size="sm">{cache.problem}</Text>}
       </Group>
     </Section>
   );
 }
 
-function Attempts({ row }: { readonly row: Row }): ReactNode {
-  const attempts = rowsOf(row.attempts);
-  const skipped = Array.isArray(row.skipped) ? row.skipped.map(String) : [];
+function Attempts({ row }: { readonly row: LogRow }): ReactNode {
+  const { attempts = [], skipped = [] } = row;
   if (attempts.length === 0 && skipped.length === 0) return null;
   return (
     <Section title={words.attempts}>
@@ -173,17 +167,17 @@ function Attempts({ row }: { readonly row: Row }): ReactNode {
             </Table.Tr>
           </Table.Thead>
           <Table.Tbody>
-            {attempts.filter(isRow).map((attempt, index) => (
+            {attempts.map((attempt, index) => (
               // biome-ignore lint/suspicious/noArrayIndexKey: an attempt is its place
               <Table.Tr key={index}>
-                <Table.Td className="code">{readText(attempt, "label")}</Table.Td>
-                <Table.Td>{readText(attempt, "provider")}</Table.Td>
-                <Table.Td>{readText(attempt, "model")}</Table.Td>
+                <Table.Td className="code">{attempt.label}</Table.Td>
+                <Table.Td>{attempt.provider}</Table.Td>
+                <Table.Td>{attempt.model}</Table.Td>
                 <Table.Td>
-                  <Status value={numberAt(attempt, "status")} />
+                  <Status value={attempt.status} />
                 </Table.Td>
-                <Table.Td className="number">{readText(attempt, "retries")}</Table.Td>
-                <Table.Td className="number">{formatDuration(numberAt(attempt, "duration_ms"))}</Table.Td>
+                <Table.Td className="number">{attempt.retries}</Table.Td>
+                <Table.Td className="number">{formatDuration(attempt.duration_ms)}</Table.Td>
               </Table.Tr>
             ))}
             {skipped.map((label) => (

@@ -2,7 +2,7 @@ import { ActionIcon, Button, Group, Menu, Modal, Stack, Text, TextInput } from "
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useState } from "react";
 import { Icon } from "@/components/icons.tsx";
-import { isRow } from "@/lib/read.ts";
+import { isJsonObject } from "@/lib/json.ts";
 import type { Search } from "@/lib/search.ts";
 import { text } from "@/text/text.ts";
 
@@ -26,7 +26,7 @@ function readViews(): readonly SavedView[] {
 }
 
 function isView(value: unknown): value is SavedView {
-  return isRow(value) && typeof value.name === "string" && isRow(value.search);
+  return isJsonObject(value) && typeof value.name === "string" && isJsonObject(value.search);
 }
 
 /** Opens, makes and removes saved views. */

@@ -1,6 +1,6 @@
 // Schemas of metadata as lines of a form: a line for each name, which values it may have, and whether it must be there.
 
-import { isRow, type Row, readPath } from "@/lib/read.ts";
+import { asObject, isJsonObject, type JsonObject } from "@/lib/json.ts";
 import type { Field } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
 
@@ -15,21 +15,20 @@ export const metadataColumns: readonly Field[] = [
 
 /** The lines of a schema. What a property has besides its values stays with its line. */
 export function readMetadataSchema(schema: unknown): unknown {
-  const properties = readPath(schema, "properties");
-  const required = readPath(schema, "required");
-  return Object.entries(isRow(properties) ? properties : {}).map(([name, property]) => {
-    const { enum: values, ...others } = isRow(property) ? property : {};
+  const { properties, required } = asObject(schema);
+  return Object.entries(asObject(properties)).map(([name, property]) => {
+    const { enum: values, ...others } = asObject(property);
     return { name, values, required: Array.isArray(required) && required.includes(name), others };
   });
 }
 
 /** The schema of lines; undefined without any. */
 export function toMetadataSchema(value: unknown): unknown {
-  const lines = (Array.isArray(value) ? value : []).filter(isRow).filter(({ name = "" }) => name !== "");
+  const lines = (Array.isArray(value) ? value : []).filter(isJsonObject).filter(({ name = "" }) => name !== "");
   if (lines.length === 0) return undefined;
-  const toProperty = ({ values, others }: Row) => ({
+  const toProperty = ({ values, others }: JsonObject) => ({
     type: "string",
-    ...(isRow(others) && others),
+    ...(isJsonObject(others) && others),
     ...(Array.isArray(values) && values.length > 0 && { enum: values }),
   });
   return {
@@ -44,4 +43,4 @@ const known = new Set(["type", "properties", "required", "additionalProperties"]
 
 /** Whether the lines of a schema say all that it says. */
 export const isPlainSchema = (schema: unknown): boolean =>
-  !isRow(schema) || Object.keys(schema).every((name) => known.has(name));
+  !isJsonObject(schema) || Object.keys(schema).every((name) => known.has(name));

@@ -1,4 +1,4 @@
-import { isRow, type Row, readPath } from "@/lib/read.ts";
+import { isJsonObject, type JsonObject } from "@/lib/json.ts";
 import { nameOf } from "@/lib/words.ts";
 import { choices } from "@/resources/options.ts";
 import type { Field } from "@/resources/types.ts";
@@ -9,33 +9,33 @@ import { ownFields } from "./settings-own.ts";
 const words = text.settings;
 
 /** The alternatives of a schema without `null`, each without alternatives of its own. */
-function alternatives(schema: unknown): readonly Row[] {
-  if (!isRow(schema)) return [];
+function alternatives(schema: unknown): readonly JsonObject[] {
+  if (!isJsonObject(schema)) return [];
   if (Array.isArray(schema.anyOf)) return schema.anyOf.flatMap(alternatives);
   return schema.type === "null" ? [] : [schema];
 }
 
 /** How a setting is edited that takes values of several types. */
-function unionOf(schemas: readonly Row[]): Field["kind"] {
+function unionOf(schemas: readonly JsonObject[]): Field["kind"] {
   const types = schemas.map(({ type }) => String(type)).sort();
   if (String(types) === "array,string") return "tags";
   return String(types) === "number,string" ? "text" : "json";
 }
 
-function inputOf(name: string, [schema = {}, ...others]: readonly Row[]): Pick<Field, "kind" | "options"> {
+function inputOf(name: string, [schema = {}, ...others]: readonly JsonObject[]): Pick<Field, "kind" | "options"> {
   if (schema.type === "boolean") return { kind: "switch" };
   if (others.length > 0) return { kind: unionOf([schema, ...others]) };
   if (schema.type === "integer" || schema.type === "number") return { kind: "number" };
   if (Array.isArray(schema.enum)) return { kind: "select", options: choices(...schema.enum.map(String)) };
   if (schema.type === "string") return { kind: name.endsWith("secret") ? "secret" : "text" };
-  const items = readPath(schema, "items");
-  if (schema.type !== "array" || !isRow(items) || items.type !== "string") return { kind: "json" };
+  const items = schema.items;
+  if (schema.type !== "array" || !isJsonObject(items) || items.type !== "string") return { kind: "json" };
   return Array.isArray(items.enum) ? { kind: "multi", options: choices(...items.enum.map(String)) } : { kind: "tags" };
 }
 
 /** Members below a member that its schema names. */
-function membersOf([schema, ...others]: readonly Row[]): Row | undefined {
-  return others.length === 0 && isRow(schema?.properties) ? schema.properties : undefined;
+function membersOf([schema, ...others]: readonly JsonObject[]): JsonObject | undefined {
+  return others.length === 0 && isJsonObject(schema?.properties) ? schema.properties : undefined;
 }
 
 /** What is known of a setting besides its schema. A schema with more than its lines could show is edited as JSON. */
@@ -48,7 +48,7 @@ function ownOf(path: string, value: unknown): Partial<Field> {
 const hidden = new Set(["settings", "disable_auto_provision_user", "mcp_gateway_url"]);
 
 /** Fields for the members of a settings route that its answer holds, by the schema of its body. */
-export function toFields(properties: Row, stored: Row, above = ""): readonly Field[] {
+export function toFields(properties: JsonObject, stored: JsonObject, above = ""): readonly Field[] {
   return Object.entries(properties).flatMap(([name, property]) => {
     if (above === "" && (!(name in stored) || hidden.has(name))) return [];
     const path = above + name;

@@ -1,6 +1,6 @@
 // What the schemas of the settings do not say about their inputs.
 
-import { isRow, type Row } from "@/lib/read.ts";
+import { isJsonObject, type JsonObject } from "@/lib/json.ts";
 import { optionsOf } from "@/resources/define.ts";
 import { allScopes, choices } from "@/resources/options.ts";
 import type { Field } from "@/resources/types.ts";
@@ -13,7 +13,7 @@ const { noLimit, never } = text.resources.fields;
 const labelled = (labels: Readonly<Record<string, string>>) =>
   Object.entries(labels).map(([value, label]) => ({ value, label }));
 
-const hasFallback = ({ unpriced_models: mode }: Row): boolean => mode === "fallback";
+const hasFallback = ({ unpriced_models: mode }: JsonObject): boolean => mode === "fallback";
 
 const price = { required: true, when: hasFallback } as const;
 
@@ -23,7 +23,7 @@ const guardrails: Partial<Field> = {
   options: optionsOf("/v1/admin/v2/guardrails", ({ slug, name }) => ({ value: slug, label: name }), {
     idAs: "workspace_id",
   }),
-  read: (stored) => (Array.isArray(stored) ? stored.map((one) => (isRow(one) ? one.slug : one)) : stored),
+  read: (stored) => (Array.isArray(stored) ? stored.map((one) => (isJsonObject(one) ? one.slug : one)) : stored),
 };
 
 const metadata: Partial<Field> = {
@@ -35,7 +35,7 @@ const metadata: Partial<Field> = {
 };
 
 /** Public keys as their set has them (RFC 7517), for completion. */
-const keySetSchema: Row = {
+const keySetSchema: JsonObject = {
   type: "object",
   required: ["keys"],
   properties: {

@@ -2,12 +2,12 @@ import { Button, Group, Stack, Tabs, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useMemo, useState } from "react";
-import { ApiError, call } from "@/api/client.ts";
+import { ApiError, ask, get } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
 import layout from "@/layout/layout.module.css";
 import { EditorPage, Section } from "@/layout/page.tsx";
-import { isRow, type Row, readRecord } from "@/lib/read.ts";
+import { isJsonObject, type JsonObject } from "@/lib/json.ts";
 import { missingFields, toValues } from "@/resources/body.ts";
 import { FieldInput } from "@/resources/field-input.tsx";
 import { FormOrJson, readBody, StaysHere, useFormOrJson } from "@/resources/form-or-json.tsx";
@@ -23,18 +23,12 @@ const words = text.settings;
 
 /** Settings of the organisation, each group as its route takes it. */
 export default function Settings(): ReactNode {
-  const { principal, can } = useSession();
-  const base = `/v1/organisations/${encodeURIComponent(principal.organisation_id)}`;
+  const { can } = useSession();
   const parts = [
-    { id: "organisation", title: words.organisation, path: base, row: "PUT /v1/organisations/{id}" },
-    { id: "auth", title: words.signIn, path: `${base}/auth-settings`, row: "PUT /v1/organisations/{id}/auth-settings" },
-    {
-      id: "defaults",
-      title: words.defaults,
-      path: "/v1/admin/organisation/defaults",
-      row: "PUT /v1/admin/organisation/defaults",
-    },
-  ];
+    { id: "organisation", title: words.organisation, path: "/v1/organisations/{id}" },
+    { id: "auth", title: words.signIn, path: "/v1/organisations/{id}/auth-settings" },
+    { id: "defaults", title: words.defaults, path: "/v1/admin/organisation/defaults" },
+  ] as const;
   return (
     <EditorPage title={words.title} about={words.about}>
       <Tabs defaultValue="organisation" keepMounted={false}>
@@ -45,9 +39,9 @@ export default function Settings(): ReactNode {
             </Tabs.Tab>
           ))}
         </Tabs.List>
-        {parts.map(({ id, title, path, row }) => (
+        {parts.map(({ id, title, path }) => (
           <Tabs.Panel key={id} value={id}>
-            <SettingsPart title={title} path={path} row={row} editable={can(row)} />
+            <SettingsPart title={title} path={path} editable={can(`PUT ${path}`)} />
           </Tabs.Panel>
         ))}
       </Tabs>
@@ -57,16 +51,20 @@ export default function Settings(): ReactNode {
 
 interface SettingsPartProps {
   readonly title: string;
-  readonly path: string;
-  readonly row: string;
+  readonly path: "/v1/organisations/{id}" | "/v1/organisations/{id}/auth-settings" | "/v1/admin/organisation/defaults";
   readonly editable: boolean;
 }
 
 function SettingsPart(props: SettingsPartProps): ReactNode {
-  const { path, row } = props;
+  const { path } = props;
+  const row = `PUT ${path}` as const;
+  const { principal } = useSession();
   const read = useQuery({
     queryKey: ["settings", path],
-    queryFn: async ({ signal }) => readRecord(await call("GET", path, { signal })),
+    queryFn: async ({ signal }): Promise<JsonObject> => {
+      const answer = await get(path, { path: { id: principal.organisation_id }, signal });
+      return "data" in answer ? answer.data : answer;
+    },
   });
   const schema = useQuery({
     queryKey: ["schema", row],
@@ -79,14 +77,18 @@ function SettingsPart(props: SettingsPartProps): ReactNode {
 }
 
 interface SettingsEditorProps extends SettingsPartProps {
-  readonly stored: Row;
-  readonly schema: Row;
+  readonly stored: JsonObject;
+  readonly schema: JsonObject;
 }
 
 /** The settings as a form or as JSON, until they are saved. */
 function SettingsEditor({ title, path, editable, stored, schema }: SettingsEditorProps): ReactNode {
+  const { principal } = useSession();
   const queries = useQueryClient();
-  const fields = useMemo(() => toFields(isRow(schema.properties) ? schema.properties : {}, stored), [schema, stored]);
+  const fields = useMemo(
+    () => toFields(isJsonObject(schema.properties) ? schema.properties : {}, stored),
+    [schema, stored],
+  );
   const start = () => toValues(fields, stored);
   const [values, setValues] = useState(start);
   // inputs that hold what is typed until it can be read begin anew when the values do
@@ -105,7 +107,10 @@ function SettingsEditor({ title, path, editable, stored, schema }: SettingsEdito
     mutationFn: async () => {
       const missing = code === undefined ? missingFields(fields, values) : [];
       if (missing.length > 0) throw new Error(`${text.common.required}: ${missing.join(", ")}`);
-      await call("PUT", path, { body: code === undefined ? changes() : changedMembers(readBody(code), stored) });
+      await ask(`PUT ${path}`, {
+        path: { id: principal.organisation_id },
+        body: code === undefined ? changes() : changedMembers(readBody(code), stored),
+      });
     },
     async onSuccess() {
       notifications.show({ message: text.common.saved });
@@ -165,8 +170,8 @@ function SettingsEditor({ title, path, editable, stored, schema }: SettingsEdito
 
 interface SettingsFormProps {
   readonly fields: readonly Field[];
-  readonly values: Row;
-  readonly onChange: (change: (before: Row) => Row) => void;
+  readonly values: JsonObject;
+  readonly onChange: (change: (before: JsonObject) => JsonObject) => void;
   readonly editable: boolean;
   readonly error: unknown;
 }
@@ -199,7 +204,7 @@ function errorAt(error: unknown, name: string): string | undefined {
 }
 
 /** Whether the form would send something; a field that does not parse is a change. */
-function isChange(changes: () => Row): boolean {
+function isChange(changes: () => JsonObject): boolean {
   try {
     return Object.keys(changes()).length > 0;
   } catch {
@@ -207,6 +212,6 @@ function isChange(changes: () => Row): boolean {
   }
 }
 
-function toCode(stored: Row): string {
+function toCode(stored: JsonObject): string {
   return JSON.stringify(toEditable(stored), undefined, 2);
 }

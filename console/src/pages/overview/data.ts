@@ -1,13 +1,13 @@
 import { useQuery } from "@tanstack/react-query";
-import { call, get } from "@/api/client.ts";
+import { type AnswerOf, get } from "@/api/client.ts";
 import { useKept } from "@/lib/kept.ts";
 import { type Period, periodQuery } from "@/lib/period.ts";
-import { type Row, readList } from "@/lib/read.ts";
 import { useSearchParams } from "@/lib/search.ts";
 import { sourceOf } from "@/lib/source.ts";
 import { useSession } from "@/session/context.tsx";
 import { useLogScope } from "@/session/log-scope.ts";
 import { text } from "@/text/text.ts";
+import { type GroupSource, readGroups } from "./groups.ts";
 
 /** Figures of a period over time, and those of the period before. */
 export function useSummary(period: Period) {
@@ -24,14 +24,14 @@ export type Summary = NonNullable<ReturnType<typeof useSummary>["data"]>;
 export type Figures = Summary["summary"];
 
 /** The greatest groups of a period. */
-export function useGroups(path: string, period: Period, columns: string) {
+export function useGroups(groups: GroupSource, period: Period, columns: string) {
   const scope = useLogScope();
   const source = sourceOf(useSearchParams());
   const query = { ...periodQuery(period), ...scope, source, columns, page_size: 6, include_total: "false" };
   return useKept({
-    kind: ["groups", path, scope.workspace_slug],
+    kind: ["groups", groups.route, groups.key, scope.workspace_slug],
     query,
-    queryFn: ({ signal }) => call("GET", `/v1/analytics/groups/${path}`, { query, signal }),
+    queryFn: ({ signal }) => readGroups(groups, query, signal),
   });
 }
 
@@ -43,16 +43,14 @@ export function useMetadataKeys(): readonly string[] {
     queryKey: ["logs", "metadata-keys", scope],
     enabled: can("GET /v1/logs"),
     staleTime: 300_000,
-    queryFn: async ({ signal }) =>
-      countKeys(readList(await call("GET", "/v1/logs", { query: { ...scope, limit: 100 }, signal }))),
+    queryFn: async ({ signal }) => countKeys((await get("/v1/logs", { query: { ...scope, limit: 100 }, signal })).data),
   });
   return data ?? [];
 }
 
-function countKeys(rows: readonly Row[]): readonly string[] {
+function countKeys(rows: AnswerOf<"GET /v1/logs">["data"]): readonly string[] {
   const counts = new Map<string, number>();
-  for (const { metadata } of rows) {
-    if (typeof metadata !== "object" || metadata === null) continue;
+  for (const { metadata = {} } of rows) {
     for (const key of Object.keys(metadata)) counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   return [...counts].sort(([, a], [, b]) => b - a).map(([key]) => key);

@@ -5,15 +5,19 @@ import { Failure, Waiting } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { dollarColumn, formatShort } from "@/lib/format.ts";
 import { type Period, periodSearch } from "@/lib/period.ts";
-import { type Row, readList, readPath, readText } from "@/lib/read.ts";
 import { useChangeSearch, useSearchParams } from "@/lib/search.ts";
 import { sourceOf } from "@/lib/source.ts";
 import { useKeyNames } from "@/resources/key-names.ts";
 import { text } from "@/text/text.ts";
 import { noValueOf, useGroups, useMetadataKeys } from "./data.ts";
+import { type Group, type GroupSource, groupsOf } from "./groups.ts";
 import classes from "./overview.module.css";
 
 const words = text.overview;
+
+const ofModels = groupsOf("/v1/analytics/groups/model", "model");
+const ofKeys = groupsOf("/v1/analytics/groups/api_key", "api_key");
+const ofUsers = groupsOf("/v1/analytics/groups/users", "user");
 
 interface TopGroupsProps {
   readonly period: Period;
@@ -39,21 +43,19 @@ export function TopGroups({ period, metadataKey }: TopGroupsProps): ReactNode {
   );
   return (
     <div className={classes.groups}>
-      <TopTable title={words.models} path="model" value="model" filter="model" period={period} />
+      <TopTable title={words.models} groups={ofModels} filter="model" period={period} />
       <TopTable
         title={words.keys}
-        path="api_key"
-        value="api_key"
+        groups={ofKeys}
         filter="api_key_id"
         period={period}
         nameOf={(id) => names.get(id) ?? id}
       />
-      <TopTable title={words.users} path="users" value="user" filter="metadata._user" period={period} />
+      <TopTable title={words.users} groups={ofUsers} filter="metadata._user" period={period} />
       {key !== undefined && (
         <TopTable
           title={words.metadata}
-          path={`metadata/${encodeURIComponent(key)}`}
-          value="metadata_value"
+          groups={groupsOf("/v1/analytics/groups/metadata/{metadataKey}", "metadata_value", key)}
           filter={`metadata.${key}`}
           period={period}
           actions={chooser}
@@ -65,9 +67,7 @@ export function TopGroups({ period, metadataKey }: TopGroupsProps): ReactNode {
 
 interface TopTableProps {
   readonly title: string;
-  readonly path: string;
-  /** Member that holds the group's value. */
-  readonly value: string;
+  readonly groups: GroupSource;
   /** Filter of the log for the requests of a group. */
   readonly filter: string;
   readonly period: Period;
@@ -75,15 +75,16 @@ interface TopTableProps {
   readonly actions?: ReactNode;
 }
 
-const dollarsOf = (row: Row): number => Number(readPath(row, "cost") ?? 0) / 100;
+const dollarsOf = ({ cost }: Group): number => Number(cost ?? 0) / 100;
 
-function TopTable({ title, path, value, filter, period, nameOf, actions }: TopTableProps): ReactNode {
-  const { data, error, refetch } = useGroups(path, period, "cost");
-  const rows = readList(data);
+function TopTable({ title, groups, filter, period, nameOf, actions }: TopTableProps): ReactNode {
+  const { data, error, refetch } = useGroups(groups, period, "cost");
+  const rows = data?.data ?? [];
+  const { value, of } = groups;
   // without a name in it, a card says nothing; with a choice of what it shows, it stays
-  if (actions === undefined && rows.length > 0 && rows.every((row) => readText(row, value) === "")) return null;
+  if (actions === undefined && rows.length > 0 && rows.every((row) => of(row) === "")) return null;
   const dollars = dollarColumn(rows.map(dollarsOf));
-  const most = Math.max(1, ...rows.map((row) => Number(readPath(row, "requests"))));
+  const most = Math.max(1, ...rows.map(({ requests }) => Number(requests)));
   return (
     <Section title={title} actions={actions}>
       {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
@@ -108,8 +109,8 @@ function TopTable({ title, path, value, filter, period, nameOf, actions }: TopTa
           </Table.Thead>
           <Table.Tbody>
             {rows.map((row) => {
-              const name = readText(row, value);
-              const requests = Number(readPath(row, "requests"));
+              const name = of(row);
+              const requests = Number(row.requests);
               return (
                 <Table.Tr key={name}>
                   <Table.Td className={classes.cell}>

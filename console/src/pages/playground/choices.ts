@@ -1,6 +1,5 @@
 import { useQuery } from "@tanstack/react-query";
-import { call } from "@/api/client.ts";
-import { readList, readPath, readRecord, readText } from "@/lib/read.ts";
+import { type AnswerOf, get } from "@/api/client.ts";
 import { useWorkspaceQuery } from "@/resources/data.ts";
 import { useSession } from "@/session/context.tsx";
 import { useInference } from "@/session/inference.ts";
@@ -9,31 +8,26 @@ import type { Choice } from "./free-choice.tsx";
 
 const inWorkspace = { workspace: "required" } as const;
 
-/** A list of the workspace. */
-function useRows(row: string, path: string) {
+/** Records of a list of the workspace by their slugs and names. */
+function useSlugs(path: "/v1/configs" | "/v1/prompts" | "/v1/providers") {
   const { can } = useSession();
   const workspace = useWorkspaceQuery(inWorkspace);
   const { current, choosable } = useWorkspace();
-  return useQuery({
+  const { data, isLoading } = useQuery({
     queryKey: ["choices", path, workspace],
-    enabled: can(row) && (!choosable || current !== undefined),
-    queryFn: async ({ signal }) =>
-      readList(await call("GET", path, { query: { ...workspace, page_size: 100, current_page: 0 }, signal })),
+    enabled: can(`GET ${path}`) && (!choosable || current !== undefined),
+    queryFn: ({ signal }) => get(path, { query: { ...workspace, page_size: 100, current_page: 0 }, signal }),
   });
+  const records: readonly { readonly slug: string; readonly name: string }[] = data?.data ?? [];
+  return { isLoading, slugs: records.map(({ slug, name }) => ({ value: slug, label: name })) };
 }
 
-/** Slugs of a list of the workspace, with their names. */
-function useSlugs(row: string, path: string) {
-  const { data } = useRows(row, path);
-  return (data ?? []).map((record) => ({ value: readText(record, "slug"), label: readText(record, "name") }));
-}
-
-export const useConfigs = () => useSlugs("GET /v1/configs", "/v1/configs");
-export const usePrompts = () => useSlugs("GET /v1/prompts", "/v1/prompts");
+export const useConfigs = () => useSlugs("/v1/configs").slugs;
+export const usePrompts = () => useSlugs("/v1/prompts").slugs;
 
 /** Stored providers as requests name them, `@slug`, with their names. */
 export function useProviders(): readonly Choice[] {
-  return useSlugs("GET /v1/providers", "/v1/providers").map(({ value, label }) => ({
+  return useSlugs("/v1/providers").slugs.map(({ value, label }) => ({
     value: `@${value}`,
     name: label === value ? "" : label,
   }));
@@ -41,8 +35,8 @@ export function useProviders(): readonly Choice[] {
 
 /** Stored providers as requests name them; undefined: not read yet. */
 export function useProviderReferences(): readonly string[] | undefined {
-  const { data, isLoading } = useRows("GET /v1/providers", "/v1/providers");
-  return isLoading ? undefined : (data ?? []).map((record) => `@${readText(record, "slug")}`);
+  const { slugs, isLoading } = useSlugs("/v1/providers");
+  return isLoading ? undefined : slugs.map(({ value }) => `@${value}`);
 }
 
 interface Models {
@@ -51,6 +45,10 @@ interface Models {
   /** The provider does not list its models, or not to this session. */
   readonly failed: boolean;
 }
+
+type ModelsAnswer = AnswerOf<"GET /v1/models">;
+
+const isListed = (answer: ModelsAnswer): answer is Exclude<ModelsAnswer, { models: unknown }> => "data" in answer;
 
 /** Models of a provider, asked for when a field for them is opened; without a provider, those of the workspace. */
 export function useModels(provider: string, isOpen: boolean): Models {
@@ -61,12 +59,14 @@ export function useModels(provider: string, isOpen: boolean): Models {
     enabled: isOpen && obstacle === undefined && can("GET /v1/models"),
     retry: false,
     staleTime: 300_000,
-    queryFn: async ({ signal }) => {
+    queryFn: async ({ signal }): Promise<readonly string[]> => {
       const all = provider === "" ? headers : { ...headers, "x-gateway-provider": provider };
-      return readList(await call("GET", "/v1/models", { headers: all, signal }));
+      const answer = await get("/v1/models", { headers: all, signal });
+      // a request in Gemini's form has models under another name
+      return isListed(answer) ? answer.data.map(({ id }) => id) : [];
     },
   });
-  const names = [...new Set((data ?? []).map((model) => readText(model, "id")).filter((id) => id !== ""))];
+  const names = [...new Set((data ?? []).filter((id) => id !== ""))];
   return { names, busy: isLoading, failed: isError };
 }
 
@@ -79,15 +79,11 @@ export function usePrompt(reference: string) {
     queryKey: ["prompts", "reference", reference, workspace],
     enabled: slug !== "" && can("GET /v1/prompts/{id}"),
     retry: false,
-    queryFn: async ({ signal }) =>
-      readRecord(
-        await call("GET", "/v1/prompts/{id}", { path: { id: slug }, query: { ...workspace, version }, signal }),
-      ),
+    queryFn: ({ signal }) => get("/v1/prompts/{id}", { path: { id: slug }, query: { ...workspace, version }, signal }),
   });
 }
 
 /** Names of a prompt's variables. */
-export function variablesOf(record: unknown): readonly string[] {
-  const names = readPath(record, "variable_components.variables");
-  return Array.isArray(names) ? names.map(String) : [];
+export function variablesOf(record: AnswerOf<"GET /v1/prompts/{id}"> | undefined): readonly string[] {
+  return record?.variable_components?.variables ?? [];
 }

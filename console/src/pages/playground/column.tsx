@@ -5,9 +5,9 @@ import { AnswerFigures, AnswerView } from "@/chat/answer-view.tsx";
 import { MessageList } from "@/chat/message-list.tsx";
 import { createMessage, type Message } from "@/chat/messages.ts";
 import { Icon } from "@/components/icons.tsx";
-import type { Row } from "@/lib/read.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
+import type { PromptRecord } from "./open.ts";
 import { ParameterFields } from "./parameter-fields.tsx";
 import classes from "./playground.module.css";
 import { isRunning, stopColumn } from "./runs.ts";
@@ -28,7 +28,7 @@ interface ColumnViewProps {
   readonly onRemove: () => void;
   readonly onRun: () => void;
   readonly onReply: (messages: readonly Message[]) => void;
-  readonly onOpenPrompt: (record: Row) => void;
+  readonly onOpenPrompt: (record: PromptRecord) => void;
   readonly onShowCode: () => void;
   readonly onSave: (() => void) | undefined;
 }

@@ -1,7 +1,7 @@
 import { toMessage } from "@/chat/answer.ts";
 import { type Message, toWire } from "@/chat/messages.ts";
 import type { ModelRequest } from "@/chat/run.ts";
-import { isRow, type Row } from "@/lib/read.ts";
+import { isJsonObject, type JsonObject } from "@/lib/json.ts";
 import { text } from "@/text/text.ts";
 import type { Column, Parameters, Playground } from "./state.ts";
 
@@ -17,13 +17,13 @@ function readJson(written: string, field: string): unknown {
   }
 }
 
-function readObject(written: string, field: string): Row | undefined {
+function readObject(written: string, field: string): JsonObject | undefined {
   const value = readJson(written, field);
-  if (value !== undefined && !isRow(value)) throw new Error(words.notObject(field));
+  if (value !== undefined && !isJsonObject(value)) throw new Error(words.notObject(field));
   return value;
 }
 
-function formatOf({ format, schema }: Parameters): Row | undefined {
+function formatOf({ format, schema }: Parameters): JsonObject | undefined {
   if (format === "") return undefined;
   if (format !== "json_schema") return { type: format };
   const json = readObject(schema, words.schema) ?? { type: "object" };
@@ -31,7 +31,7 @@ function formatOf({ format, schema }: Parameters): Row | undefined {
 }
 
 /** Parameters as members of a body; empty ones are left out. */
-export function toParameters(parameters: Parameters): Row {
+export function toParameters(parameters: Parameters): JsonObject {
   const { temperature, maxTokens, topP, stop, effort, extra } = parameters;
   const members: readonly (readonly [string, unknown])[] = [
     ["temperature", temperature],
@@ -61,7 +61,7 @@ function isFilled({ text: content, images, toolCalls, role }: Message): boolean 
 }
 
 /** The messages a column begins with, as they are sent. */
-export function openingOf(state: Playground, column: Column): readonly Row[] {
+export function openingOf(state: Playground, column: Column): readonly JsonObject[] {
   return firstMessages(state, column).filter(isFilled).map(toWire);
 }
 

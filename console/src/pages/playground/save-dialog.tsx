@@ -3,9 +3,8 @@ import { notifications } from "@mantine/notifications";
 import { useQueryClient } from "@tanstack/react-query";
 import { useNavigate } from "@tanstack/react-router";
 import { type FormEvent, type ReactNode, useState } from "react";
-import { call } from "@/api/client.ts";
+import { post } from "@/api/client.ts";
 import { Failure } from "@/components/states.tsx";
-import { readRecord, readText } from "@/lib/read.ts";
 import { useWorkspaceQuery } from "@/resources/data.ts";
 import { useCollections } from "@/resources/prompt-options.ts";
 import { text } from "@/text/text.ts";
@@ -36,7 +35,7 @@ export function SaveDialog({ state, column, onClose }: SaveDialogProps): ReactNo
     try {
       const { target } = column;
       const tools = readTools(state.tools);
-      const answer = await call("POST", "/v1/prompts", {
+      const { slug } = await post("/v1/prompts", {
         body: {
           ...workspace,
           name,
@@ -50,7 +49,6 @@ export function SaveDialog({ state, column, onClose }: SaveDialogProps): ReactNo
       });
       await queries.invalidateQueries({ queryKey: ["prompts"] });
       notifications.show({ message: text.common.created(text.prompts.one) });
-      const slug = readText(answer, "slug") || readText(readRecord(answer), "slug");
       await navigate({ to: `/prompts/${encodeURIComponent(slug)}` });
     } catch (error) {
       setStatus({ busy: false, error });

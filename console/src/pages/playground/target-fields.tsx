@@ -2,11 +2,11 @@ import { Button, Group, SegmentedControl, Select, Stack, Text, TextInput } from 
 import type { ReactNode } from "react";
 import { providerNames } from "@/api/providers.gen.ts";
 import { Failure } from "@/components/states.tsx";
-import type { Row } from "@/lib/read.ts";
 import { text } from "@/text/text.ts";
 import { useConfigs, usePrompt, usePrompts, useProviders, variablesOf } from "./choices.ts";
 import { FreeChoice } from "./free-choice.tsx";
 import { ModelField } from "./model-field.tsx";
+import type { PromptRecord } from "./open.ts";
 import type { Target, TargetKind } from "./state.ts";
 
 const words = text.playground;
@@ -17,7 +17,7 @@ interface TargetFieldsProps {
   readonly target: Target;
   readonly onChange: (changes: Partial<Target>) => void;
   /** Puts the messages and parameters of a saved prompt into the editor. */
-  readonly onOpenPrompt: (record: Row) => void;
+  readonly onOpenPrompt: (record: PromptRecord) => void;
   /** Stands beside the choice. */
   readonly corner?: ReactNode;
 }
@@ -88,7 +88,7 @@ function PromptFields({
   target,
   onChange,
   onOpen,
-}: FieldProps & { readonly onOpen: (record: Row) => void }): ReactNode {
+}: FieldProps & { readonly onOpen: (record: PromptRecord) => void }): ReactNode {
   const prompts = usePrompts();
   const [slug = "", version = ""] = target.prompt.split("@");
   const { data, error } = usePrompt(target.prompt);

@@ -1,5 +1,5 @@
 import { createMessage, fromWire, type Message, toWire } from "@/chat/messages.ts";
-import type { Row } from "@/lib/read.ts";
+import type { JsonObject } from "@/lib/json.ts";
 import { readParameters } from "@/pages/playground/open.ts";
 import { readTools, toParameters } from "@/pages/playground/request.ts";
 import { emptyParameters, type Parameters } from "@/pages/playground/state.ts";
@@ -94,7 +94,7 @@ export function inForm(draft: Draft, form: TemplateForm): Draft {
 }
 
 /** What belongs to a version. @throws {Error} A field that holds JSON cannot be read. */
-export function versionOf(draft: Draft): Row {
+export function versionOf(draft: Draft): JsonObject {
   // a broken list would be stored as the text of a completion
   if (draft.form === "json" && !Array.isArray(parse(draft.template))) throw new Error(text.prompts.notMessages);
   const tools = readTools(draft.tools);

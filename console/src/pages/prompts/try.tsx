@@ -1,13 +1,12 @@
 import { Button, Code, Group, Stack, Text, Textarea } from "@mantine/core";
 import { type ReactNode, useEffect, useRef, useState } from "react";
-import { call } from "@/api/client.ts";
+import { type AnswerOf, post } from "@/api/client.ts";
 import type { Answer } from "@/chat/answer.ts";
 import { AnswerFigures, AnswerView } from "@/chat/answer-view.tsx";
 import { runModel } from "@/chat/run.ts";
 import { Icon } from "@/components/icons.tsx";
 import { Failure } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
-import { isRow, readRecord } from "@/lib/read.ts";
 import { nameOf } from "@/lib/words.ts";
 import { useSession } from "@/session/context.tsx";
 import { useInference } from "@/session/inference.ts";
@@ -32,9 +31,12 @@ function toValue(written: string): unknown {
   }
 }
 
+/** The request that a prompt becomes. */
+type Request = AnswerOf<"POST /v1/prompts/{id}/render">["data"];
+
 interface Result {
   readonly answer?: Answer;
-  readonly rendered?: unknown;
+  readonly rendered?: Request;
   readonly error?: unknown;
 }
 
@@ -49,8 +51,8 @@ function useTry(reference: string, values: Readonly<Record<string, string>>) {
   const variables = Object.fromEntries(Object.entries(values).map(([name, value]) => [name, toValue(value)]));
   const render = async () => {
     try {
-      const answer = await call("POST", `${path}/render`, { body: { variables }, headers });
-      setResult({ rendered: readRecord(answer) });
+      const { data } = await post("/v1/prompts/{id}/render", { path: { id: reference }, body: { variables }, headers });
+      setResult({ rendered: data });
     } catch (error) {
       setResult({ error });
     }
@@ -130,9 +132,8 @@ export function TryPrompt({ reference, variables }: TryPromptProps): ReactNode {
 }
 
 /** The request a prompt became: its messages as text, the rest as JSON. */
-function Rendered({ request }: { readonly request: unknown }): ReactNode {
-  const { messages, ...rest } = isRow(request) ? request : {};
-  const list = Array.isArray(messages) ? messages.filter(isRow) : [];
+function Rendered({ request }: { readonly request: Request }): ReactNode {
+  const { messages: list = [], ...rest } = request;
   return (
     <Stack gap="xs" aria-label={words.rendered} role="group">
       {list.map((message, index) => (

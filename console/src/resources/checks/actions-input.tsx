@@ -2,7 +2,7 @@ import { Input, NumberInput } from "@mantine/core";
 import { useQuery } from "@tanstack/react-query";
 import type { ReactNode } from "react";
 import { Waiting } from "@/components/states.tsx";
-import { isRow, type Row, readPath } from "@/lib/read.ts";
+import { asObject, isJsonObject, type JsonObject } from "@/lib/json.ts";
 import type { FieldProps } from "../types.ts";
 import classes from "./checks.module.css";
 import { Draft, withMember } from "./draft.ts";
@@ -23,7 +23,7 @@ function useActions() {
     queryKey: ["actions"],
     queryFn: async () => {
       const { bodies } = await import("@/api/bodies.gen.ts");
-      return parametersOf(readPath(bodies[row], "properties.actions")).filter(({ name }) => !/[A-Z]/.test(name));
+      return parametersOf(asObject(bodies[row]?.properties).actions).filter(({ name }) => !/[A-Z]/.test(name));
     },
     staleTime: Number.POSITIVE_INFINITY,
   });
@@ -32,7 +32,7 @@ function useActions() {
 /** What a guardrail does with its verdict. */
 export function ActionsInput({ field, value, onChange, error }: FieldProps): ReactNode {
   const { data } = useActions();
-  const actions = isRow(value) ? value : {};
+  const actions = isJsonObject(value) ? value : {};
   if (data === undefined) return <Waiting />;
   const inputs = (parameters: readonly Parameter[]) =>
     parameters.map((parameter) => (
@@ -68,14 +68,15 @@ interface ActionInputProps {
 
 function ActionInput(props: ActionInputProps): ReactNode {
   const { parameter, value } = props;
-  const hasFeedback = value === undefined || value === null || (isRow(value) && isRow(value.feedback ?? {}));
+  const hasFeedback =
+    value === undefined || value === null || (isJsonObject(value) && isJsonObject(value.feedback ?? {}));
   return outcomes.has(parameter.name) && hasFeedback ? <FeedbackInput {...props} /> : <ParameterInput {...props} />;
 }
 
 /** The number that a verdict gives to the trace; empty: none. */
 function FeedbackInput({ parameter, value, onChange }: ActionInputProps): ReactNode {
-  const outcome: Row = isRow(value) ? value : {};
-  const feedback: Row = isRow(outcome.feedback) ? outcome.feedback : {};
+  const outcome: JsonObject = isJsonObject(value) ? value : {};
+  const feedback: JsonObject = isJsonObject(outcome.feedback) ? outcome.feedback : {};
   const isNone = value === null || outcome.feedback === null;
   const { value: set = outcomes.get(parameter.name) } = feedback;
   const shown = set instanceof Draft ? set.typed : set;

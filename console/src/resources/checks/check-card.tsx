@@ -2,7 +2,7 @@ import { ActionIcon, Group, Switch, Text } from "@mantine/core";
 import { type ReactNode, useEffect, useRef } from "react";
 import { Folded } from "@/components/folded.tsx";
 import { Icon } from "@/components/icons.tsx";
-import { isRow, type Row, readText } from "@/lib/read.ts";
+import { isJsonObject, type JsonObject, textOf } from "@/lib/json.ts";
 import { text } from "@/text/text.ts";
 import { type CatalogCheck, findCheck, splitParameters } from "./catalog.ts";
 import classes from "./checks.module.css";
@@ -15,18 +15,18 @@ const words = text.checks;
 
 interface CheckCardProps {
   readonly place: number;
-  readonly check: Row;
+  readonly check: JsonObject;
   readonly catalog: readonly CatalogCheck[];
   /** It was just added: its first input gets the focus. */
   readonly isNew: boolean;
-  readonly onChange: (check: Row) => void;
+  readonly onChange: (check: JsonObject) => void;
   readonly buttons: ReactNode;
 }
 
 /** One check of a guardrail: whether it is on, and its parameters. */
 export function CheckCard({ place, check, catalog, isNew, onChange, buttons }: CheckCardProps): ReactNode {
   const card = useRef<HTMLFieldSetElement>(null);
-  const id = readText(check, "id");
+  const id = textOf(check.id);
   const name = nameOfCheck(id);
   const known = findCheck(catalog, id);
   const { own, common } = known === undefined ? { own: [], common: [] } : splitParameters(catalog, known);
@@ -97,21 +97,21 @@ export function CheckButtons({ name, place, isLast, onMove, onRemove }: CheckBut
 }
 
 interface ParameterFieldsProps {
-  readonly check: Row;
+  readonly check: JsonObject;
   readonly own: readonly Parameter[];
   readonly common: readonly Parameter[];
-  readonly onChange: (check: Row) => void;
+  readonly onChange: (check: JsonObject) => void;
 }
 
 /** Parameters that are set and that no schema names: they are edited as JSON. */
-function unnamed(parameters: Row, known: readonly Parameter[]): readonly Parameter[] {
+function unnamed(parameters: JsonObject, known: readonly Parameter[]): readonly Parameter[] {
   return Object.keys(parameters)
     .filter((name) => !known.some((parameter) => parameter.name === name))
     .map((name) => ({ name, label: labelOf(name), kind: "json", choices: [], required: false, schema: {} }));
 }
 
 function ParameterFields({ check, own, common, onChange }: ParameterFieldsProps): ReactNode {
-  const parameters = isRow(check.parameters) ? check.parameters : {};
+  const parameters = isJsonObject(check.parameters) ? check.parameters : {};
   const others = unnamed(parameters, [...own, ...common]);
   const change = (name: string) => (value: unknown) =>
     onChange({ ...check, parameters: withMember(parameters, name, value) });

@@ -1,7 +1,7 @@
 import { Input, Stack } from "@mantine/core";
 import { type ReactNode, useLayoutEffect, useRef, useState } from "react";
 import { Failure, Waiting } from "@/components/states.tsx";
-import { isRow, type Row, readText } from "@/lib/read.ts";
+import { isJsonObject, type JsonObject, textOf } from "@/lib/json.ts";
 import type { FieldProps } from "../types.ts";
 import { useCatalog } from "./catalog.ts";
 import { CheckButtons, CheckCard } from "./check-card.tsx";
@@ -17,7 +17,7 @@ function moved<T>(list: readonly T[], place: number, by: number): readonly T[] {
 
 /** The checks of a guardrail, each with its parameters. */
 export function ChecksInput({ field, value, onChange, error }: FieldProps): ReactNode {
-  const checks = Array.isArray(value) ? value.filter(isRow) : [];
+  const checks = Array.isArray(value) ? value.filter(isJsonObject) : [];
   const { data, error: failure, isPending, refetch } = useCatalog();
   const list = useRef<HTMLFieldSetElement>(null);
   // checks have no ids of their own: two may be the same
@@ -31,7 +31,8 @@ export function ChecksInput({ field, value, onChange, error }: FieldProps): Reac
     setAdded(key);
     onChange([...checks, { id, parameters: {} }]);
   };
-  const change = (place: number, check: Row) => onChange(checks.map((one, index) => (index === place ? check : one)));
+  const change = (place: number, check: JsonObject) =>
+    onChange(checks.map((one, index) => (index === place ? check : one)));
   const remove = (place: number) => {
     setKeys(keys.filter((_, index) => index !== place));
     onChange(checks.filter((_, index) => index !== place));
@@ -61,7 +62,7 @@ export function ChecksInput({ field, value, onChange, error }: FieldProps): Reac
               onChange={(next) => change(place, next)}
               buttons={
                 <CheckButtons
-                  name={nameOfCheck(readText(check, "id"))}
+                  name={nameOfCheck(textOf(check.id))}
                   place={place + 1}
                   isLast={place === checks.length - 1}
                   onMove={(by) => move(place, by)}

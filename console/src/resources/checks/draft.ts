@@ -1,4 +1,4 @@
-import { isRow } from "@/lib/read.ts";
+import { isJsonObject } from "@/lib/json.ts";
 import { text } from "@/text/text.ts";
 
 /** What was typed for a value and is not read before the form is sent. */
@@ -37,7 +37,7 @@ export class Draft {
 export function readDrafts(value: unknown): unknown {
   if (value instanceof Draft) return value.read();
   if (Array.isArray(value)) return value.map(readDrafts);
-  if (!isRow(value)) return value;
+  if (!isJsonObject(value)) return value;
   const members = Object.entries(value).map(([name, member]) => [name, readDrafts(member)] as const);
   return Object.fromEntries(members.filter(([, member]) => member !== undefined));
 }

@@ -1,4 +1,4 @@
-import { isRow, type Row } from "@/lib/read.ts";
+import { isJsonObject, type JsonObject } from "@/lib/json.ts";
 import { text } from "@/text/text.ts";
 import type { FieldKind, OptionSource } from "../types.ts";
 import { labelOf, labelOfValue } from "./words.ts";
@@ -13,30 +13,31 @@ export interface Parameter {
   readonly choices: readonly unknown[];
   readonly required: boolean;
   readonly initial?: unknown;
-  readonly schema: Row;
+  readonly schema: JsonObject;
   /** Rows of the API to choose from. */
   readonly source?: OptionSource;
 }
 
 /** The schemas of which one applies, without null. */
-function branchesOf(schema: unknown): readonly Row[] {
-  if (!isRow(schema) || schema.type === "null") return [];
+function branchesOf(schema: unknown): readonly JsonObject[] {
+  if (!isJsonObject(schema) || schema.type === "null") return [];
   const branches = [schema.anyOf, schema.oneOf].find(Array.isArray);
   return branches === undefined ? [schema] : branches.flatMap(branchesOf);
 }
 
-const isList = ({ type, items }: Row): boolean => type === "array" && isRow(items) && items.type === "string";
-const isText = ({ type, enum: list }: Row): boolean => type === "string" && list === undefined;
-const isNumber = ({ type, enum: list }: Row): boolean =>
+const isList = ({ type, items }: JsonObject): boolean =>
+  type === "array" && isJsonObject(items) && items.type === "string";
+const isText = ({ type, enum: list }: JsonObject): boolean => type === "string" && list === undefined;
+const isNumber = ({ type, enum: list }: JsonObject): boolean =>
   (type === "number" || type === "integer") && list === undefined;
-const choicesOf = ({ type, enum: list }: Row): readonly unknown[] =>
+const choicesOf = ({ type, enum: list }: JsonObject): readonly unknown[] =>
   Array.isArray(list) ? list : type === "boolean" ? [true, false] : [];
 
 /** A switch that may also be 0 or 1. */
-const isFlag = (branches: readonly Row[]): boolean =>
+const isFlag = (branches: readonly JsonObject[]): boolean =>
   branches.length === 2 && branches[0]?.type === "boolean" && String(branches[1]?.enum) === "0,1";
 
-function kindOf(branches: readonly Row[], initial: unknown): FieldKind {
+function kindOf(branches: readonly JsonObject[], initial: unknown): FieldKind {
   if (branches.length === 0) return "json";
   if (isFlag(branches)) return "switch";
   // where neither is the default, leaving it out says a third thing
@@ -45,15 +46,15 @@ function kindOf(branches: readonly Row[], initial: unknown): FieldKind {
   if (branches.every(isNumber)) return "number";
   if (branches.every((branch) => isText(branch) || isNumber(branch))) return "text";
   if (branches.every((branch) => isText(branch) || isList(branch))) {
-    return branches.some(({ items }) => isRow(items) && Array.isArray(items.enum)) ? "multi" : "tags";
+    return branches.some(({ items }) => isJsonObject(items) && Array.isArray(items.enum)) ? "multi" : "tags";
   }
   return "json";
 }
 
-function toParameter(name: string, schema: Row, required: boolean): Parameter {
+function toParameter(name: string, schema: JsonObject, required: boolean): Parameter {
   const branches = branchesOf(schema);
   const kind = kindOf(branches, schema.default);
-  const items = branches.flatMap(({ items }) => (isRow(items) ? choicesOf(items) : []));
+  const items = branches.flatMap(({ items }) => (isJsonObject(items) ? choicesOf(items) : []));
   const help = text.checks.help[name];
   return {
     name,
@@ -69,10 +70,10 @@ function toParameter(name: string, schema: Row, required: boolean): Parameter {
 
 /** The members of an object's schema. */
 export function parametersOf(schema: unknown): readonly Parameter[] {
-  if (!isRow(schema) || !isRow(schema.properties)) return [];
+  if (!isJsonObject(schema) || !isJsonObject(schema.properties)) return [];
   const required = Array.isArray(schema.required) ? schema.required : [];
   return Object.entries(schema.properties).map(([name, member]) =>
-    toParameter(name, isRow(member) ? member : {}, required.includes(name)),
+    toParameter(name, isJsonObject(member) ? member : {}, required.includes(name)),
   );
 }
 

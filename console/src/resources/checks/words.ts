@@ -1,4 +1,4 @@
-import { isRow, type Row, readText } from "@/lib/read.ts";
+import { asObject, isJsonObject, type JsonObject, textOf } from "@/lib/json.ts";
 import { nameOf, wordOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 
@@ -62,7 +62,7 @@ const listed = ["words", "keys", "metadataKeys"] as const;
 
 /** The parameters of a check that are set, in words. */
 export function describeParameters(parameters: unknown): readonly string[] {
-  if (!isRow(parameters)) return [];
+  if (!isJsonObject(parameters)) return [];
   const list = listed.find((name) => Array.isArray(parameters[name]));
   const joined =
     list !== undefined && typeof parameters.operator === "string"
@@ -77,11 +77,11 @@ export function describeParameters(parameters: unknown): readonly string[] {
   return [...joined, ...others];
 }
 
-function describeOutcome(name: "on_success" | "on_fail", { [name]: outcome }: Row): readonly string[] {
+function describeOutcome(name: "on_success" | "on_fail", { [name]: outcome }: JsonObject): readonly string[] {
   if (typeof outcome === "string") return [words.outcome[name](labelOfValue(name, outcome))];
-  if (!isRow(outcome)) return [];
+  if (!isJsonObject(outcome)) return [];
   const { feedback, ...others } = outcome;
-  const value = readText(feedback, "value");
+  const value = textOf(asObject(feedback).value);
   return [
     ...(value === "" ? [] : [words.feedback[name](value)]),
     ...Object.values(others)
@@ -92,7 +92,7 @@ function describeOutcome(name: "on_success" | "on_fail", { [name]: outcome }: Ro
 
 /** What a guardrail does with its verdict, as sentences. */
 export function describeActions(actions: unknown): readonly string[] {
-  if (!isRow(actions)) return [];
+  if (!isJsonObject(actions)) return [];
   const isOn = (name: string) => actions[name] === true || actions[name] === 1;
   const choices = ["on_error", "stream_mode", "uninspected"] as const;
   return [

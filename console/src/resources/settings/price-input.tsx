@@ -1,5 +1,5 @@
 import { type ReactNode, useState } from "react";
-import { isRow, type Row } from "@/lib/read.ts";
+import { isJsonObject, type JsonObject } from "@/lib/json.ts";
 import { text } from "@/text/text.ts";
 import { FieldInput } from "../field-input.tsx";
 import { toOptions } from "../options.ts";
@@ -23,15 +23,16 @@ const columns: readonly Field[] = [
   { name: "factor", label: words.factor, kind: "number", required: true },
 ];
 
-const factorsOf = (value: unknown): Row => (isRow(value) && isRow(value.multiplier) ? value.multiplier : {});
+const factorsOf = (value: unknown): JsonObject =>
+  isJsonObject(value) && isJsonObject(value.multiplier) ? value.multiplier : {};
 
 /** Factors of the list prices, a line each. */
 export function PriceInput({ field, value, onChange, error }: FieldProps): ReactNode {
   const given = Object.entries(factorsOf(value));
-  const [lines, setLines] = useState<readonly Row[]>(() =>
+  const [lines, setLines] = useState<readonly JsonObject[]>(() =>
     given.filter(([name]) => !nested.has(name)).map(([of, factor]) => ({ of, factor })),
   );
-  const change = (next: readonly Row[]) => {
+  const change = (next: readonly JsonObject[]) => {
     setLines(next);
     const factors = next
       .filter(({ of, factor }) => typeof of === "string" && factor !== undefined && factor !== "")

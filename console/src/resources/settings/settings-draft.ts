@@ -1,5 +1,6 @@
-import { isRow, type Row, readPath } from "../../lib/read.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json.ts";
 import { readDrafts } from "../checks/draft.ts";
+import { memberAt } from "../member-at.ts";
 
 /** Groups of settings whose members are headers: a name and a value each. */
 export const headersPath = "custom_headers";
@@ -20,12 +21,12 @@ export class SettingsDraft {
   /** Provider that the changes are meant for. */
   readonly of: string;
   /** New values by path; null removes one. */
-  readonly changes: Row;
+  readonly changes: JsonObject;
   /** Headers as they are now; undefined: as they are stored. */
   readonly headers: readonly HeaderLine[] | undefined;
-  readonly #stored: Row;
+  readonly #stored: JsonObject;
 
-  constructor(of: string, stored: Row, changes: Row = {}, headers?: readonly HeaderLine[]) {
+  constructor(of: string, stored: JsonObject, changes: JsonObject = {}, headers?: readonly HeaderLine[]) {
     this.of = of;
     this.changes = changes;
     this.headers = headers;
@@ -35,25 +36,25 @@ export class SettingsDraft {
   /** The draft that an input holds: one for another provider is dropped, a record is the beginning of one. */
   static from(of: string, value: unknown): SettingsDraft {
     if (value instanceof SettingsDraft) return value.of === of ? value : new SettingsDraft(of, {});
-    return new SettingsDraft(of, isRow(value) ? value : {});
+    return new SettingsDraft(of, isJsonObject(value) ? value : {});
   }
 
   /** The value at a path; undefined for secrets, which are not shown. */
   read(path: string): unknown {
-    return path in this.changes ? (this.changes[path] ?? undefined) : readPath(this.#stored, path);
+    return path in this.changes ? (this.changes[path] ?? undefined) : memberAt(this.#stored, path);
   }
 
   /** The mask of a stored secret. */
   maskOf(path: string): string | undefined {
     const [name = "", ...group] = path.split(".").reverse();
-    const mask = readPath(this.#stored, [...group.reverse(), `${maskPrefix}${name}`].join("."));
+    const mask = memberAt(this.#stored, [...group.reverse(), `${maskPrefix}${name}`].join("."));
     return typeof mask === "string" ? mask : undefined;
   }
 
   /** The draft with another value at a path; undefined removes it, and leaves a stored secret as it is. */
   with(path: string, value: unknown): SettingsDraft {
     const { [path]: _, ...others } = this.changes;
-    const isStored = readPath(this.#stored, path) !== undefined;
+    const isStored = memberAt(this.#stored, path) !== undefined;
     const changes =
       value !== undefined ? { ...others, [path]: value } : isStored ? { ...others, [path]: null } : others;
     return new SettingsDraft(this.of, this.#stored, changes, this.headers);
@@ -65,7 +66,7 @@ export class SettingsDraft {
 
   /** Headers as lines: those that are stored, or as they were changed. */
   lines(): readonly HeaderLine[] {
-    return this.headers ?? storedLines(readPath(this.#stored, headersPath));
+    return this.headers ?? storedLines(memberAt(this.#stored, headersPath));
   }
 
   /**
@@ -73,16 +74,20 @@ export class SettingsDraft {
    *
    * @throws {Error} Something that was typed cannot be read.
    */
-  toConfigurations(): Row {
+  toConfigurations(): JsonObject {
     const configurations: Record<string, unknown> = {};
     const set = (path: string, value: unknown) => {
       const [first = "", second] = path.split(".");
       if (second === undefined) configurations[first] = value;
-      else configurations[first] = { ...(isRow(configurations[first]) ? configurations[first] : {}), [second]: value };
+      else
+        configurations[first] = {
+          ...(isJsonObject(configurations[first]) ? configurations[first] : {}),
+          [second]: value,
+        };
     };
     for (const [path, value] of Object.entries(this.changes)) set(path, readDrafts(value) ?? null);
     const headers =
-      this.headers === undefined ? {} : changedHeaders(storedLines(readPath(this.#stored, headersPath)), this.headers);
+      this.headers === undefined ? {} : changedHeaders(storedLines(memberAt(this.#stored, headersPath)), this.headers);
     if (Object.keys(headers).length > 0) configurations[headersPath] = headers;
     return configurations;
   }
@@ -90,7 +95,7 @@ export class SettingsDraft {
 
 /** Stored headers by name, masked ones under their own names. */
 function storedLines(headers: unknown): readonly HeaderLine[] {
-  return Object.entries(isRow(headers) ? headers : {})
+  return Object.entries(isJsonObject(headers) ? headers : {})
     .map(([name, value]) =>
       name.startsWith(maskPrefix)
         ? { name: name.slice(maskPrefix.length), mask: String(value) }
@@ -100,7 +105,7 @@ function storedLines(headers: unknown): readonly HeaderLine[] {
 }
 
 /** New values by name, and null for headers that are gone. */
-function changedHeaders(before: readonly HeaderLine[], after: readonly HeaderLine[]): Row {
+function changedHeaders(before: readonly HeaderLine[], after: readonly HeaderLine[]): JsonObject {
   const names = after.map(({ name }) => String(name ?? "").toLowerCase());
   const gone = before.filter(({ name }) => !names.includes(String(name).toLowerCase()));
   const changed = after.filter((line, index) => {

@@ -1,5 +1,5 @@
 import type { SettingsForm } from "@/api/settings.gen.ts";
-import { isRow, type Row } from "@/lib/read.ts";
+import { isJsonObject, type JsonObject } from "@/lib/json.ts";
 import { labelOfSetting } from "@/resources/setting-label.ts";
 import { text } from "@/text/text.ts";
 import { type Parameter, parametersOf } from "../checks/parameters.ts";
@@ -29,7 +29,7 @@ const choices: Readonly<Record<string, readonly string[]>> = {
 /** Members that are lists of names in most cases. */
 const lists: ReadonlySet<string> = new Set(["forward_headers"]);
 
-function schemaOf(path: string, schema: Row): Row {
+function schemaOf(path: string, schema: JsonObject): JsonObject {
   const listed = choices[path];
   if (listed !== undefined && schema.enum === undefined) return { type: "string", enum: listed };
   if (lists.has(path)) return { type: "array", items: { type: "string" } };
@@ -38,8 +38,8 @@ function schemaOf(path: string, schema: Row): Row {
   return says ? schema : { type: "string" };
 }
 
-function columnsOf({ type, items }: Row): readonly Field[] | undefined {
-  if (type !== "array" || !isRow(items) || items.type !== "object") return undefined;
+function columnsOf({ type, items }: JsonObject): readonly Field[] | undefined {
+  if (type !== "array" || !isJsonObject(items) || items.type !== "object") return undefined;
   return parametersOf(items).flatMap(({ name, kind, choices: values, required }): Field[] => {
     const field = { name, label: labelOfSetting(name), required };
     if (values.every((value) => typeof value === "boolean") && kind !== "text") return [{ ...field, kind: "switch" }];
@@ -48,8 +48,8 @@ function columnsOf({ type, items }: Row): readonly Field[] | undefined {
   });
 }
 
-function partsOf({ type, properties }: Row): readonly Parameter[] | undefined {
-  if (type !== "object" || !isRow(properties)) return undefined;
+function partsOf({ type, properties }: JsonObject): readonly Parameter[] | undefined {
+  if (type !== "object" || !isJsonObject(properties)) return undefined;
   const parts = parametersOf({ properties }).map((one) => ({ ...one, label: labelOfSetting(one.name) }));
   return parts.length === 0 || parts.some(({ kind }) => kind === "json") ? undefined : parts;
 }

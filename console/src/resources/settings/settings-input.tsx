@@ -4,7 +4,7 @@ import { type ComponentType, type ReactNode, useMemo } from "react";
 import type { SettingsForm } from "@/api/settings.gen.ts";
 import { Folded } from "@/components/folded.tsx";
 import { Waiting } from "@/components/states.tsx";
-import { isRow } from "@/lib/read.ts";
+import { isJsonObject } from "@/lib/json.ts";
 import { text } from "@/text/text.ts";
 import classes from "../checks/checks.module.css";
 import { withMember } from "../checks/draft.ts";
@@ -129,7 +129,7 @@ function SettingInput({ setting, draft, onChange }: SettingInputProps): ReactNod
         <RowsInput
           input={FieldInput}
           field={{ ...shared, kind: "rows", columns }}
-          value={Array.isArray(value) ? value.filter(isRow) : []}
+          value={Array.isArray(value) ? value.filter(isJsonObject) : []}
           onChange={(lines) => onChange(lines.length === 0 ? undefined : lines.map(withoutEmpty))}
         />
       </div>
@@ -148,7 +148,7 @@ interface RecordProps {
 
 /** A small record as the inputs of its members; without any of them it is left out. */
 function Record({ label, parts, value, onChange }: RecordProps): ReactNode {
-  const record = isRow(value) ? value : {};
+  const record = isJsonObject(value) ? value : {};
   const change = (name: string, member: unknown) => {
     const next = withMember(record, name, member);
     onChange(Object.keys(next).length === 0 ? undefined : next);

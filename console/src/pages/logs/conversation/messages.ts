@@ -1,14 +1,14 @@
-import { isRow, type Row, readText, rowsOf } from "../../../lib/read.ts";
+import { isJsonObject, type JsonObject, objectsOf, textOf } from "../../../lib/json.ts";
 import { readContent, readTools } from "./parts.ts";
 import type { Conversation, Turn } from "./types.ts";
 
 /** Messages: `system`, `messages`, and an answer that is a message itself. */
-export function readMessages(request: Row, response: unknown): Conversation {
+export function readMessages(request: JsonObject, response: unknown): Conversation {
   const system = readContent(request.system);
-  const turns = rowsOf(request.messages).map(
-    (message): Turn => ({ role: readText(message, "role"), parts: readContent(message.content) }),
+  const turns = objectsOf(request.messages).map(
+    (message): Turn => ({ role: textOf(message.role), parts: readContent(message.content) }),
   );
-  const answer = isRow(response) && Array.isArray(response.content) ? readContent(response.content) : undefined;
+  const answer = isJsonObject(response) && Array.isArray(response.content) ? readContent(response.content) : undefined;
   return {
     turns: system.length === 0 ? turns : [{ role: "system", parts: system }, ...turns],
     answers: answer === undefined ? [] : [{ role: "assistant", parts: answer }],

@@ -1,4 +1,4 @@
-import { isRow, type Row, readPath, readText, rowsOf } from "../../../lib/read.ts";
+import { asObject, isJsonObject, type JsonObject, objectsOf, textOf } from "../../../lib/json.ts";
 import type { Part, Tool } from "./types.ts";
 
 /** JSON of a value, as text that a person can read. */
@@ -11,35 +11,34 @@ export const textPart = (text: string): Part => ({ kind: "text", text });
 /** A data URL of base64, from its two halves. */
 export const dataUrl = (type: string, data: string): string => `data:${type};base64,${data}`;
 
-function imageOf(part: Row): string {
+function imageOf(part: JsonObject): string {
   // chat: `image_url: {url}`; responses: `image_url`; messages: `source`
-  const address = readPath(part, "image_url.url") ?? part.image_url ?? readPath(part, "source.url");
+  const address = asObject(part.image_url).url ?? part.image_url ?? asObject(part.source).url;
   if (typeof address === "string") return address;
-  const data = readText(part, "source.data");
-  return data === "" ? "" : dataUrl(readText(part, "source.media_type"), data);
+  const data = textOf(asObject(part.source).data);
+  return data === "" ? "" : dataUrl(textOf(asObject(part.source).media_type), data);
 }
 
-const fileOf = (part: Row): Part => ({
+const fileOf = (part: JsonObject): Part => ({
   kind: "file",
-  name:
-    readText(part, "file.filename") || readText(part, "filename") || readText(part, "title") || readText(part, "type"),
+  name: textOf(asObject(part.file).filename) || textOf(part.filename) || textOf(part.title) || textOf(part.type),
   source:
-    readText(part, "file.file_id") ||
-    readText(part, "file_id") ||
-    readText(part, "file_url") ||
-    readText(part, "source.url") ||
-    readText(part, "source.media_type"),
+    textOf(asObject(part.file).file_id) ||
+    textOf(part.file_id) ||
+    textOf(part.file_url) ||
+    textOf(asObject(part.source).url) ||
+    textOf(asObject(part.source).media_type),
 });
 
 /** Reads one piece of a list of contents, whichever of the three formats wrote it; undefined: none of them. */
-const readers: Readonly<Record<string, (part: Row) => Part>> = {
-  text: (part) => textPart(readText(part, "text")),
-  input_text: (part) => textPart(readText(part, "text")),
-  output_text: (part) => textPart(readText(part, "text")),
-  refusal: (part) => ({ kind: "refusal", text: readText(part, "refusal") }),
-  thinking: (part) => ({ kind: "reasoning", text: readText(part, "thinking") }),
-  reasoning_text: (part) => ({ kind: "reasoning", text: readText(part, "text") }),
-  summary_text: (part) => ({ kind: "reasoning", text: readText(part, "text") }),
+const readers: Readonly<Record<string, (part: JsonObject) => Part>> = {
+  text: (part) => textPart(textOf(part.text)),
+  input_text: (part) => textPart(textOf(part.text)),
+  output_text: (part) => textPart(textOf(part.text)),
+  refusal: (part) => ({ kind: "refusal", text: textOf(part.refusal) }),
+  thinking: (part) => ({ kind: "reasoning", text: textOf(part.thinking) }),
+  reasoning_text: (part) => ({ kind: "reasoning", text: textOf(part.text) }),
+  summary_text: (part) => ({ kind: "reasoning", text: textOf(part.text) }),
   image_url: (part) => ({ kind: "image", source: imageOf(part) }),
   input_image: (part) => ({ kind: "image", source: imageOf(part) }),
   image: (part) => ({ kind: "image", source: imageOf(part) }),
@@ -48,19 +47,19 @@ const readers: Readonly<Record<string, (part: Row) => Part>> = {
   document: fileOf,
   tool_use: (part) => ({
     kind: "call",
-    id: readText(part, "id"),
-    name: readText(part, "name"),
+    id: textOf(part.id),
+    name: textOf(part.name),
     input: toJson(part.input),
   }),
   server_tool_use: (part) => ({
     kind: "call",
-    id: readText(part, "id"),
-    name: readText(part, "name"),
+    id: textOf(part.id),
+    name: textOf(part.name),
     input: toJson(part.input),
   }),
   tool_result: (part) => ({
     kind: "result",
-    id: readText(part, "tool_use_id"),
+    id: textOf(part.tool_use_id),
     parts: readContent(part.content),
     isError: part.is_error === true,
   }),
@@ -73,8 +72,8 @@ export function readContent(content: unknown): readonly Part[] {
   if (!Array.isArray(content)) return [{ kind: "other", name: "", value: content }];
   return content.map((part: unknown): Part => {
     if (typeof part === "string") return textPart(part);
-    if (!isRow(part)) return { kind: "other", name: "", value: part };
-    const type = readText(part, "type");
+    if (!isJsonObject(part)) return { kind: "other", name: "", value: part };
+    const type = textOf(part.type);
     const reader = Object.hasOwn(readers, type) ? readers[type] : undefined;
     return reader?.(part) ?? { kind: "other", name: type, value: part };
   });
@@ -82,11 +81,11 @@ export function readContent(content: unknown): readonly Part[] {
 
 /** Tools of a request: their definition stands in `function` (chat) or in the tool itself. */
 export function readTools(tools: unknown): readonly Tool[] {
-  return rowsOf(tools).map((tool) => {
-    const inner = isRow(tool.function) ? tool.function : tool;
+  return objectsOf(tools).map((tool) => {
+    const inner = isJsonObject(tool.function) ? tool.function : tool;
     return {
-      name: readText(inner, "name") || readText(tool, "type"),
-      about: readText(inner, "description"),
+      name: textOf(inner.name) || textOf(tool.type),
+      about: textOf(inner.description),
       value: tool,
     };
   });

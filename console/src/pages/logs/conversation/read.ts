@@ -1,4 +1,4 @@
-import { isRow } from "../../../lib/read.ts";
+import { isJsonObject } from "../../../lib/json.ts";
 import { readChat, readCompletion } from "./chat.ts";
 import { readGemini } from "./gemini.ts";
 import { readMessages } from "./messages.ts";
@@ -11,12 +11,12 @@ import type { Conversation } from "./types.ts";
  * @param operation As the log row names it.
  */
 export function readConversation(operation: string, request: unknown, response: unknown): Conversation | undefined {
-  if (!isRow(request)) return undefined;
+  if (!isJsonObject(request)) return undefined;
   if (Array.isArray(request.contents)) return readGemini(request, response);
   if (operation === "messages" || operation === "countTokens") return readMessages(request, response);
   if (operation === "responses" || operation === "countInputTokens") return readResponses(request, response);
   if (Array.isArray(request.messages)) {
-    return isRow(response) && response.type === "message"
+    return isJsonObject(response) && response.type === "message"
       ? readMessages(request, response)
       : readChat(request, response);
   }
