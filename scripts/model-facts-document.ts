@@ -29,15 +29,10 @@ function describe(member: Member): string {
 
 const descriptions = members.map((member) => `| \`${member}\` | ${cell(describe(member))} |`);
 
-/** One table: a line for each row, with the members that any of them has. */
-function factLines({ rows, common, newest }: FactTable): string[] {
-  const lines = [
-    ...rows.map(({ match, facts }) => ({
-      models: match.map((pattern) => `\`${pattern}\``).join(", "),
-      facts: { ...common, ...facts },
-    })),
-    { models: "all others", facts: { ...common, ...newest } },
-  ];
+const showPatterns = (match: readonly string[]): string => match.map((pattern) => `\`${pattern}\``).join(", ");
+
+/** One table: the members that any of its lines has, and a line for each row. */
+function tableLines(lines: readonly { models: string; facts: ModelFacts }[]): string[] {
   const used = members.filter((member) => lines.some(({ facts }) => facts[member] !== undefined));
   return [
     `| models | ${used.map((member) => `\`${member}\``).join(" | ")} |`,
@@ -46,6 +41,21 @@ function factLines({ rows, common, newest }: FactTable): string[] {
       ({ models, facts }) => `| ${cell(models)} | ${used.map((member) => cell(show(facts[member]))).join(" | ")} |`,
     ),
   ];
+}
+
+/** What models take, by the rows of a table. */
+function factLines({ rows, common, newest }: FactTable): string[] {
+  return tableLines([
+    ...rows.map(({ match, facts }) => ({ models: showPatterns(match), facts: { ...common, ...facts } })),
+    { models: "all others", facts: { ...common, ...newest } },
+  ]);
+}
+
+/** What is known of models by name; cards that only end the search are left out. */
+function cardLines({ cards = [] }: FactTable): string[] {
+  const filled = cards.filter(({ facts }) => Object.keys(facts).length > 0);
+  if (filled.length === 0) return [];
+  return ["", ...tableLines(filled.map(({ match, facts }) => ({ models: showPatterns(match), facts })))];
 }
 
 function section([table, slugs]: [FactTable, string[]]): string[] {
@@ -58,6 +68,7 @@ function section([table, slugs]: [FactTable, string[]]): string[] {
     ...table.sources.map((source) => `- <${source}>`),
     "",
     ...factLines(table),
+    ...cardLines(table),
   ];
 }
 
@@ -79,7 +90,8 @@ export function modelFactsDocument(): string {
     "# Facts of models",
     "",
     "The gateway fits chats to what each model takes. What it knows is in the tables below, one for each provider, with the day on which the",
-    "provider's documentation was read. The first row that matches a name counts. `*` stands for any characters.",
+    "provider's documentation was read. The first row that matches a name counts. `*` stands for any characters. Where a provider has a second",
+    "table, it says what [lists of models](models.md) show: windows, modalities and days of retirement. Names that it does not have have none.",
     "",
     "Facts hold for requests that the gateway converts. Requests of clients of the provider's own API are sent unchanged. What a model does not",
     "take is left out, or replaced by the nearest value, and named in `x-gateway-dropped-params`.",

@@ -19,3 +19,12 @@ export function shiftDecimal(value: number, places: number): number {
   const [digits, exponent = "0"] = String(value).split("e");
   return Number(`${digits}e${Number(exponent) + places}`);
 }
+
+/** A non-negative decimal without an exponent: 1e-7 is 0.0000001. */
+export function toPlainText(value: number): string {
+  const [all, places] = toDigits(value);
+  if (places <= 0) return String(all * 10n ** BigInt(-places));
+  const digits = String(all).padStart(places + 1, "0");
+  const text = `${digits.slice(0, -places)}.${digits.slice(-places)}`;
+  return text.replace(/\.?0+$/, "");
+}

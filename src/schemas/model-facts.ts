@@ -5,6 +5,9 @@ import { JsonObject } from "./objects.ts";
 export const effortLevels = ["none", "minimal", "low", "medium", "high", "xhigh", "max"] as const;
 export type EffortLevel = (typeof effortLevels)[number];
 
+/** What requests and responses hold, by OpenRouter's words (https://openrouter.ai/docs/guides/overview/models). */
+const modalities = ["text", "image", "file", "audio", "video", "embeddings"] as const;
+
 /** Shortest limit of a name that leaves room for a digest. */
 const leastNameLength = 16;
 
@@ -21,6 +24,12 @@ const count = (least: number) =>
   );
 const described = <Schema extends v.GenericSchema>(schema: Schema, description: string) =>
   v.exactOptional(v.pipe(schema, v.description(description)));
+
+const modalityList = v.pipe(
+  v.array(choice(modalities), "must be a list"),
+  v.maxLength(modalities.length, `must have at most ${modalities.length} entries`),
+  v.readonly(),
+);
 
 /** A field of a request, or a word that a field may hold. */
 const Field = v.pipe(
@@ -146,11 +155,16 @@ export const ModelFacts = v.strictObject(
       choice(["any", "inline", "none"]),
       "Images in requests: by URL and inline, inline only (the gateway fetches those at web addresses), or none. Default: both.",
     ),
-    contextWindow: described(count(1), "Tokens of input and output together."),
-    maxOutputTokens: described(count(1), "Most tokens of output."),
+    contextWindow: described(count(1), "Tokens of input and output together. Default: not known."),
+    maxInputTokens: described(count(1), "Most tokens of input. Default: the context window."),
+    maxOutputTokens: described(count(1), "Most tokens of output. Default: not known."),
+    inputs: described(modalityList, "What requests may hold; `file` stands for PDF documents. Default: not known."),
+    outputs: described(modalityList, "What responses hold. Default: not known."),
+    takesTools: described(flag, "Whether it calls functions. Default: not known."),
+    reasons: described(flag, "Whether it can reason before it answers. Default: not known."),
     retiredOn: described(
       v.pipe(v.string("must be a string"), v.isoDate("must be a day such as 2026-11-27")),
-      "Day on which the provider stops serving the model, as YYYY-MM-DD.",
+      "Day on which the provider stops serving the model, as YYYY-MM-DD. Default: none is known.",
     ),
   },
   noMember,

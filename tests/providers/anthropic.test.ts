@@ -579,7 +579,14 @@ const others: readonly ConformanceCase[] = [
     sent: { path: "/models?limit=1000" },
     answer: {
       data: [
-        { type: "model", id: "claude-opus-4-6", display_name: "Claude", created_at: "2026-01-01T00:00:00Z" },
+        {
+          type: "model",
+          id: "claude-opus-4-6",
+          display_name: "Claude",
+          created_at: "2026-01-01T00:00:00Z",
+          max_input_tokens: 1_000_000,
+          max_tokens: 128_000,
+        },
         { type: "model", id: "claude-2.1" },
       ],
       has_more: false,
@@ -587,8 +594,20 @@ const others: readonly ConformanceCase[] = [
     wanted: {
       object: "list",
       data: [
-        { id: "claude-opus-4-6", object: "model", created: 1767225600, owned_by: "anthropic", display_name: "Claude" },
-        { id: "claude-2.1", object: "model", created: 0, owned_by: "anthropic" },
+        {
+          type: "model",
+          id: "claude-opus-4-6",
+          object: "model",
+          created: 1767225600,
+          created_at: "2026-01-01T00:00:00Z",
+          owned_by: "anthropic",
+          display_name: "Claude",
+          max_input_tokens: 1_000_000,
+          max_tokens: 128_000,
+          context_length: 1_000_000,
+          top_provider: { context_length: 1_000_000, max_completion_tokens: 128_000 },
+        },
+        { type: "model", id: "claude-2.1", object: "model", created: 0, owned_by: "anthropic" },
       ],
     },
   },

@@ -27,6 +27,11 @@ const otherMeanings: readonly OtherMeaning[] = [
     reason: "a header of OpenAI's clients",
   },
   {
+    paths: ["src/inference/routes/messages-models.ts"],
+    word: "anthropic-version",
+    reason: "a header of Anthropic's clients",
+  },
+  {
     paths: ["src/inference/batches/provider-step.ts", "src/inference/records/tuning-files.ts"],
     word: "x-gateway-provider-file-name",
     reason: "what the gateway calls the files it uploads, at any provider",

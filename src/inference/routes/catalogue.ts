@@ -6,7 +6,7 @@ import { listModels as listPricedModels } from "../../pricing/prices.ts";
 import { allowsModel, isUsableProvider } from "../target/stored-provider.ts";
 
 /** A model the workspace may call. */
-interface CatalogueModel {
+export interface CatalogueModel {
   /** The name a request uses for it: `@provider/model`. */
   id: string;
   object: "model";
@@ -64,7 +64,7 @@ function readNumber(query: URLSearchParams, name: string): number | undefined {
 }
 
 /** The part of the catalogue a query selects: `ai_service`, `provider`, `sort`, `order`, `limit`, `offset`. */
-export function selectModels(models: readonly CatalogueModel[], { url }: CallerContext): CatalogueModel[] {
+export function selectModels(models: readonly CatalogueModel[], { url }: Pick<CallerContext, "url">): CatalogueModel[] {
   const query = url.searchParams;
   const sort = query.get("sort") ?? "name";
   const order = query.get("order") ?? "asc";

@@ -1,3 +1,4 @@
+import * as v from "valibot";
 import type { KeyAccess } from "../../auth/access.ts";
 import type { CallerContext } from "../../context.ts";
 import {
@@ -17,7 +18,7 @@ import { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts
 import { ExplainRequest, ExplainResponse } from "../../schemas/explain.ts";
 import { ImageEditRequest, ImageRequest, ImageResponse } from "../../schemas/images.ts";
 import { CountTokensRequest, CountTokensResponse, MessagesRequest, MessagesResponse } from "../../schemas/messages.ts";
-import { ModelList } from "../../schemas/models.ts";
+import { DescribedModelList, MessagesModelList } from "../../schemas/models.ts";
 import { ModerationRequest, ModerationResponse } from "../../schemas/moderations.ts";
 import { OcrRequest, OcrResponse } from "../../schemas/ocr.ts";
 import { Replay, ReplayRequest } from "../../schemas/replay.ts";
@@ -31,8 +32,11 @@ import { explainConfig } from "./explain.ts";
 import { fileEndpoints } from "./file-endpoints.ts";
 import { runForm } from "./forms.ts";
 import { forBothClients, geminiEndpoints } from "./gemini-endpoints.ts";
+import { isMessagesClient, listMessagesModels } from "./messages-models.ts";
 import { runMessageServers, usesMessageServers, withoutServerUses } from "./messages-tools.ts";
-import { listModels, modelEndpoints } from "./models.ts";
+import { modelInfoEndpoints } from "./model-info.ts";
+import { listModels } from "./model-lists.ts";
+import { modelEndpoints } from "./models.ts";
 import { nativeEndpoints } from "./native-endpoints.ts";
 import { promptEndpoints } from "./prompts.ts";
 import { replayLog } from "./replay.ts";
@@ -276,7 +280,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
       tag: "Models",
       summary: "List models",
       access: { keys: "workspace", scopes: ["completions.write", "virtual_keys.list", "models.list"] },
-      response: ModelList,
+      response: v.union([DescribedModelList, MessagesModelList]),
       query: [
         { name: "ai_service", description: "Without a provider: only models of this service" },
         { name: "provider", description: "Without a provider in the headers: only models of this stored provider" },
@@ -285,10 +289,13 @@ export const inferenceEndpoints: readonly Endpoint[] = [
         { name: "sort", description: "name, provider or ai_service; default name" },
         { name: "order", description: "asc or desc; default asc" },
       ],
-      handle: async (context: CallerContext) =>
-        (await isPassedOn(context)) ? runPassthrough(context) : listModels(context),
+      async handle(context: CallerContext) {
+        if (await isPassedOn(context)) return runPassthrough(context);
+        return isMessagesClient(context) ? listMessagesModels(context) : listModels(context);
+      },
     }),
   ),
+  ...modelInfoEndpoints,
   ...geminiEndpoints,
   defineKeyEndpoint({
     method: "GET",

@@ -1,44 +1,35 @@
 import type { CallerContext } from "../../context.ts";
-import { InvalidRequestError, NotFoundError } from "../../errors.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
-import { jsonReply, type Reply } from "../../lib/reply.ts";
+import { NotFoundError } from "../../errors.ts";
+import type { Reply } from "../../lib/reply.ts";
 import type { GeminiModel } from "../../schemas/gemini.ts";
-import { listModels } from "./models.ts";
+import type { ModelFacts } from "../../schemas/model-facts.ts";
+import { isChat, type ListedModel } from "./listed-model.ts";
+import { readCount, readListing, withBody } from "./model-lists.ts";
 
 const defaultPage = 50;
 const maxPage = 1_000;
 
-/** Methods listed for every model; its provider decides which of them it supports. */
-const methods = ["generateContent", "streamGenerateContent", "countTokens", "embedContent", "batchEmbedContents"];
+const chatMethods = ["generateContent", "streamGenerateContent", "countTokens"];
+const embedMethods = ["embedContent", "batchEmbedContents"];
 
-function toModel(model: Record<string, unknown>): GeminiModel[] {
-  const { id, slug } = model;
-  if (typeof id !== "string") return [];
-  const displayName = typeof slug === "string" ? slug : id;
-  return [{ name: `models/${id}`, version: "", displayName, supportedGenerationMethods: methods }];
+/** Methods of a model. Where it is not known what the model makes, its provider decides which of them it supports. */
+function methodsOf(facts: ModelFacts): string[] {
+  if (facts.outputs?.includes("embeddings")) return embedMethods;
+  return isChat(facts) ? chatMethods : [...chatMethods, ...embedMethods];
 }
 
-/** All models `GET /v1/models` would list for the caller, and that response. */
-async function readModels(context: CallerContext): Promise<{ models: GeminiModel[]; reply: Reply }> {
-  const reply = await listModels(context);
-  const list = typeof reply.body === "string" ? parseJson(reply.body) : undefined;
-  const data: unknown[] = isObject(list) && Array.isArray(list.data) ? list.data : [];
-  return { models: data.filter(isObject).flatMap(toModel), reply };
-}
-
-function readCount(query: URLSearchParams, name: string, fallback: number): number {
-  const text = query.get(name);
-  if (text === null || text === "") return fallback;
-  if (/^[0-9]{1,9}$/.test(text)) return Number(text);
-  throw new InvalidRequestError(`Cannot use ${name}: it must be a whole number`, {
-    param: name,
-    code: "invalid_query",
-  });
-}
-
-function withBody({ status, headers }: Reply, value: unknown): Reply {
-  const made = jsonReply(value, status);
-  return { ...made, headers: { ...headers, ...made.headers } };
+/** A model in the form of the Gemini API (https://ai.google.dev/api/models). */
+function toModel({ id, name, facts }: ListedModel): GeminiModel {
+  const { contextWindow, maxInputTokens = contextWindow, maxOutputTokens, reasons } = facts;
+  return {
+    name: `models/${id}`,
+    version: "",
+    displayName: name,
+    supportedGenerationMethods: methodsOf(facts),
+    ...(maxInputTokens !== undefined && { inputTokenLimit: maxInputTokens }),
+    ...(maxOutputTokens !== undefined && { outputTokenLimit: maxOutputTokens }),
+    ...(reasons !== undefined && { thinking: reasons }),
+  };
 }
 
 /** `GET /v1beta/models`: the models of `GET /v1/models`, page by page. */
@@ -46,10 +37,10 @@ export async function listGeminiModels(context: CallerContext): Promise<Reply> {
   const query = context.url.searchParams;
   const size = Math.min(readCount(query, "pageSize", defaultPage) || defaultPage, maxPage);
   const start = readCount(query, "pageToken", 0);
-  const { models, reply } = await readModels(context);
+  const { models, reply } = await readListing(context);
   const end = start + size;
   const next = end < models.length ? { nextPageToken: String(end) } : {};
-  return withBody(reply, { models: models.slice(start, end), ...next });
+  return withBody(reply, { models: models.slice(start, end).map(toModel), ...next });
 }
 
 /**
@@ -58,8 +49,8 @@ export async function listGeminiModels(context: CallerContext): Promise<Reply> {
  * @throws {NotFoundError} If it is not among them.
  */
 export async function getGeminiModel(model: string, context: CallerContext): Promise<Reply> {
-  const { models, reply } = await readModels(context);
-  const found = models.find(({ name }) => name === `models/${model}`);
-  if (found) return withBody(reply, found);
+  const { models, reply } = await readListing(context);
+  const found = models.find(({ id }) => id === model);
+  if (found) return withBody(reply, toModel(found));
   throw new NotFoundError("Cannot find this model", { code: "model_not_found", param: "model" });
 }

@@ -90,7 +90,7 @@ function readerOf(context: CallerContext, { settings }: ManagedCredential, isOpe
 const priceLists = new WeakMap<StoredProvider, PriceList>();
 
 /** What the models of a stored provider cost. */
-function priceListOf(stored: StoredProvider): PriceList {
+export function priceListOf(stored: StoredProvider): PriceList {
   const known = priceLists.get(stored);
   if (known) return known;
   const { integration, models } = stored;

@@ -1,5 +1,6 @@
 import type { ModelFacts } from "../../schemas/model-facts.ts";
 import type { FactTable } from "../core/model-facts.ts";
+import { claudeCards } from "./cards.ts";
 
 /** Levels that a host takes or the adapter has a form for: `none` asks for no thinking, `minimal` is sent as `low`. */
 const allEfforts: ModelFacts["efforts"] = ["none", "minimal", "low", "medium", "high", "xhigh", "max"];
@@ -9,7 +10,9 @@ const version = (major: number, minor: number): string[] =>
     ["", "-*", "@*", ":*", "_*"].map((ending) => `*claude-*-${one}${ending}`),
   );
 
-const budget: ModelFacts = { thinking: "budget", sampling: "one", responseSchemas: "beta" };
+/** The window and output of most models before those that choose their own budget. */
+const usual: ModelFacts = { contextWindow: 200_000, maxOutputTokens: 64_000 };
+const budget: ModelFacts = { ...usual, thinking: "budget", sampling: "one", responseSchemas: "beta" };
 /** Models that choose their own thinking budget. */
 const adaptive: ModelFacts = {
   thinking: "adaptive",
@@ -18,7 +21,10 @@ const adaptive: ModelFacts = {
   contextWindow: 1_000_000,
   maxOutputTokens: 128_000,
 };
-const older: ModelFacts = { sampling: "any", responseSchemas: "beta", contextWindow: 200_000 };
+const older: ModelFacts = { ...usual, sampling: "any", responseSchemas: "beta" };
+
+/** Models from Opus 4.8 on. */
+const newest: ModelFacts = { ...adaptive, systemTurns: true, lateInstructions: "system" };
 
 /** What Claude models take, at every host. */
 export const claudeFacts: FactTable = {
@@ -26,6 +32,7 @@ export const claudeFacts: FactTable = {
   sources: [
     "https://platform.claude.com/docs/en/about-claude/models/overview",
     "https://platform.claude.com/docs/en/about-claude/models/migration-guide",
+    "https://platform.claude.com/docs/en/about-claude/model-deprecations",
     "https://platform.claude.com/docs/en/build-with-claude/adaptive-thinking",
     "https://platform.claude.com/docs/en/build-with-claude/effort",
     "https://platform.claude.com/docs/en/build-with-claude/structured-outputs",
@@ -36,10 +43,9 @@ export const claudeFacts: FactTable = {
     callIds: "plain",
     lateInstructions: "user",
     responseSchemas: "native",
-    contextWindow: 200_000,
-    maxOutputTokens: 64_000,
   },
-  newest: { ...adaptive, systemTurns: true, lateInstructions: "system" },
+  cards: claudeCards,
+  newest,
   rows: [
     {
       match: ["*claude-instant*", "*claude-v1*", "*claude-v2*", "*claude-1*", "*claude-2*"],
@@ -48,6 +54,10 @@ export const claudeFacts: FactTable = {
     { match: ["*claude-3-7-*", "*claude-3.7-*"], facts: { ...older, thinking: "budget" } },
     { match: ["*claude-3-5-*", "*claude-3.5-*"], facts: { ...older, thinking: "none", maxOutputTokens: 8_192 } },
     { match: ["*claude-3-*"], facts: { ...older, thinking: "none", maxOutputTokens: 4_096 } },
+    {
+      match: ["*claude-opus-4-8*", "*claude-opus-4.8*", "*claude-opus-5*", "*claude-sonnet-5*", "*claude-fable-5*"],
+      facts: newest,
+    },
     { match: version(4, 7), facts: adaptive },
     {
       match: version(4, 6),
@@ -61,7 +71,7 @@ export const claudeFacts: FactTable = {
     },
     {
       match: version(4, 5),
-      facts: { thinking: "budget", sampling: "one" },
+      facts: { ...usual, thinking: "budget", sampling: "one" },
     },
     { match: version(4, 1), facts: { ...budget, maxOutputTokens: 32_000 } },
     // a date follows the name of the first models of a generation

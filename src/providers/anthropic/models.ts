@@ -1,9 +1,10 @@
 import * as v from "valibot";
 import { toSeconds } from "../core/records.ts";
 import type { OperationAdapter } from "../core/types.ts";
+import { toLimits } from "../shared/model-limits.ts";
 import { WireModels } from "./wire.ts";
 
-/** Models of the account (https://docs.claude.com/en/api/models-list), with the largest page size. */
+/** Models of the account (https://docs.claude.com/en/api/models-list), with the largest page size and their own members. */
 export const models: OperationAdapter<"models"> = {
   method: "GET",
   path: () => "/models?limit=1000",
@@ -11,12 +12,12 @@ export const models: OperationAdapter<"models"> = {
     const { data } = v.parse(WireModels, body);
     return {
       object: "list",
-      data: data.map(({ id, created_at: time, display_name: name }) => ({
-        id,
+      data: data.map((model) => ({
+        ...model,
         object: "model",
-        created: toSeconds(time) ?? 0,
+        created: toSeconds(model.created_at) ?? 0,
         owned_by: "anthropic",
-        ...(name && { display_name: name }),
+        ...toLimits(model.max_input_tokens, model.max_tokens),
       })),
     };
   },

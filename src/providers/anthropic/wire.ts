@@ -58,5 +58,13 @@ export const WireCompletion = v.looseObject({
 
 /** The list of models (https://docs.claude.com/en/api/models-list). */
 export const WireModels = v.looseObject({
-  data: v.array(v.looseObject({ id: v.string(), created_at: text, display_name: text })),
+  data: v.array(
+    v.looseObject({
+      id: v.string(),
+      created_at: text,
+      display_name: text,
+      max_input_tokens: number,
+      max_tokens: number,
+    }),
+  ),
 });

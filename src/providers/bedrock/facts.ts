@@ -1,6 +1,6 @@
 import type { ModelFacts } from "../../schemas/model-facts.ts";
 import { claudeFacts } from "../anthropic/facts.ts";
-import type { FactTable } from "../core/model-facts.ts";
+import { atAnotherHost, type FactTable } from "../core/model-facts.ts";
 
 /** What Converse and InvokeModel take, whichever model they call. */
 const host: ModelFacts = { toolNameLength: 64, images: "inline", lateInstructions: "user" };
@@ -20,6 +20,7 @@ export const bedrockFacts: FactTable = {
   common: host,
   // a name without a vendor says nothing about the model
   newest: {},
+  cards: atAnotherHost(claudeFacts.cards),
   rows: [
     ...claudeFacts.rows.map(({ match, facts }) => ({ match, facts: { ...ofClaude, ...facts, ...host } })),
     { match: ["*anthropic.*", "*claude-*"], facts: { ...ofClaude, ...claudeFacts.newest, ...host } },

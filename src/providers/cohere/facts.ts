@@ -12,6 +12,13 @@ export const cohereFacts: FactTable = {
     "https://docs.cohere.com/docs/tool-use-parameter-types",
     "https://docs.cohere.com/docs/models",
   ],
+  cards: [
+    {
+      match: ["*command-a-reasoning*"],
+      facts: { inputs: ["text"], outputs: ["text"], takesTools: true, reasons: true },
+    },
+    { match: ["embed-*"], facts: { outputs: ["embeddings"] } },
+  ],
   newest: { thinking: "budget", thinksByDefault: true, contextWindow: 256_000, maxOutputTokens: 32_000 },
   rows: [
     {

@@ -170,6 +170,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
   const { requires = {}, virtualKeys = {} } = definition.settings;
   const keyOf = createKeyReader(settings);
   const factsFor = createFactReaders(definition);
+  const describeModel = createFactReader(definition.facts ?? plainFacts);
   const bindSettings = (values: Settings) => bindDefinition(definition, values, factsFor(values));
   const readValues = createSettingsReader(definition.settings);
   const bindValues = (values: Record<string, string>) => bindSettings(parseSettings(definition.settings, values));
@@ -187,6 +188,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     isFree: definition.free === true,
     charges: definition.charges,
     facts: definition.facts,
+    describe: (model) => describeModel(model, { hasCustomHost: true }),
     hasOpenSettings: definition.settings.open === true,
     isLocal: local !== undefined,
     isRaw: definition.isRaw === true,

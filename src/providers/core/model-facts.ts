@@ -20,6 +20,19 @@ export interface FactTable {
   rows: readonly FactRow[];
   /** Facts of all models, unless a row or `newest` says otherwise. */
   common?: ModelFacts;
+  /**
+   * What is known of models by name, for lists of models: windows, modalities, days of retirement. The first that matches
+   * counts, over what a row says. A name without a card says nothing about them.
+   */
+  cards?: ModelCards;
+}
+
+/** What is known of models by name. */
+export type ModelCards = readonly FactRow[];
+
+/** Cards of models for another host than their maker's, which sets the days of their retirement itself. */
+export function atAnotherHost(cards: ModelCards = []): ModelCards {
+  return cards.map(({ match, facts: { retiredOn: _, ...facts } }) => ({ match, facts }));
 }
 
 /** Most names whose facts a table remembers. */
@@ -36,22 +49,36 @@ const toPattern = (glob: string): RegExp =>
  */
 export type FactReader = (model: string, host?: { hasCustomHost?: boolean | undefined }) => ModelFacts;
 
+/** Facts of one model, at the provider's own host and at a custom host. */
+interface KnownFacts {
+  own: ModelFacts;
+  custom: ModelFacts;
+}
+
+/** Finds the facts of the first row that matches a name in lower case. */
+function createRowFinder(rows: readonly FactRow[]): (name: string) => ModelFacts | undefined {
+  const patterns = rows.map(({ match, facts }) => ({ patterns: match.map(toPattern), facts }));
+  return (name) => patterns.find((one) => one.patterns.some((pattern) => pattern.test(name)))?.facts;
+}
+
 /** Reads a table. */
-export function createFactReader({ rows, common, newest }: FactTable): FactReader {
-  const patterns = rows.map(({ match, facts }) => ({ patterns: match.map(toPattern), facts: { ...common, ...facts } }));
-  const ofAll: ModelFacts = { ...common };
-  const others: ModelFacts = { ...common, ...newest };
-  const known = new BoundedMap<string, { facts: ModelFacts | undefined }>(maxNames);
-  const find = (model: string): { facts: ModelFacts | undefined } => {
-    if (model.length > maxNameLength) return { facts: undefined };
+export function createFactReader({ rows, common, newest, cards = [] }: FactTable): FactReader {
+  const [findRow, findCard] = [createRowFinder(rows), createRowFinder(cards)];
+  const unnamed: KnownFacts = { own: { ...common, ...newest }, custom: { ...common } };
+  const known = new BoundedMap<string, KnownFacts>(maxNames);
+  const find = (model: string): KnownFacts => {
+    if (model.length > maxNameLength) return unnamed;
     const name = model.toLowerCase();
-    const row = patterns.find((one) => one.patterns.some((pattern) => pattern.test(name)));
-    const found = { facts: row?.facts };
+    const [row, card] = [findRow(name), findCard(name)];
+    const own: ModelFacts = { ...common, ...(row ?? newest), ...card };
+    const found = row ? { own, custom: own } : card ? { own, custom: { ...common, ...card } } : unnamed;
     known.set(model, found);
     return found;
   };
-  return (model, { hasCustomHost = false } = {}) =>
-    (known.get(model) ?? find(model)).facts ?? (hasCustomHost ? ofAll : others);
+  return (model, { hasCustomHost = false } = {}) => {
+    const { own, custom } = known.get(model) ?? find(model);
+    return hasCustomHost ? custom : own;
+  };
 }
 
 /** The level nearest to the one that was asked for; the lower one of two that are as near. Undefined without levels. */

@@ -1,5 +1,6 @@
 import type { ModelFacts } from "../../schemas/model-facts.ts";
 import type { FactTable } from "../core/model-facts.ts";
+import { geminiCards } from "./cards.ts";
 
 /** Models before signatures of calls, and before thinking. */
 const older: ModelFacts = { thinking: "none", needsCallSignatures: false, responseSchemas: "subset" };
@@ -10,8 +11,6 @@ const budgeted: ModelFacts = {
   thinking: "budget",
   thinksByDefault: true,
   needsCallSignatures: false,
-  contextWindow: 1_048_576,
-  maxOutputTokens: 65_536,
 };
 /** Generation 3 and later: thinking has a level, and `none` is sent as the lowest. */
 const leveled: ModelFacts = {
@@ -19,8 +18,6 @@ const leveled: ModelFacts = {
   canStopThinking: false,
   thinksByDefault: true,
   efforts: ["none", "low", "medium", "high"],
-  contextWindow: 1_048_576,
-  maxOutputTokens: 65_536,
 };
 
 /** What Gemini and Gemma models take, at the Gemini API and at Vertex AI. */
@@ -28,6 +25,7 @@ export const geminiFacts: FactTable = {
   read: "2026-11-27",
   sources: [
     "https://ai.google.dev/gemini-api/docs/models",
+    "https://ai.google.dev/gemini-api/docs/deprecations",
     "https://ai.google.dev/gemini-api/docs/thinking",
     "https://ai.google.dev/gemini-api/docs/thought-signatures",
     "https://ai.google.dev/gemini-api/docs/structured-output",
@@ -39,6 +37,7 @@ export const geminiFacts: FactTable = {
     needsCallSignatures: true,
     toolNamesBeginWithLetter: true,
   },
+  cards: geminiCards,
   newest: { ...leveled, refusedFields: ["presence_penalty", "frequency_penalty"] },
   rows: [
     { match: ["*gemma-4*"], facts: { ...plain, thinking: "level", efforts: ["none", "minimal", "high"] } },

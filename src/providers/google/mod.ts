@@ -5,6 +5,7 @@ import { keyHeader } from "../core/headers.ts";
 import type { OperationAdapter } from "../core/types.ts";
 import { inBatches } from "../shared/embeddings.ts";
 import { modelOf } from "../shared/images.ts";
+import { toLimits } from "../shared/model-limits.ts";
 import { fromGeminiAnswer } from "./answer.ts";
 import { toGeminiCount } from "./count.ts";
 import { fromEmbedAnswer, toEmbedRequest } from "./embed.ts";
@@ -68,7 +69,14 @@ const models: OperationAdapter<"models"> = {
   path: () => "/v1beta/models?pageSize=1000",
   fromUpstream(body): ModelList {
     const found = v.parse(ListModelsResponse, body).models ?? [];
-    const data = found.map(({ name }) => ({ id: modelName(name), object: "model", created: 0, owned_by: "google" }));
+    const data = found.map(({ name, displayName, inputTokenLimit, outputTokenLimit }) => ({
+      id: modelName(name),
+      object: "model",
+      created: 0,
+      owned_by: "google",
+      ...(displayName && { display_name: displayName }),
+      ...toLimits(inputTokenLimit, outputTokenLimit),
+    }));
     return { object: "list", data };
   },
 };

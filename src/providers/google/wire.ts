@@ -77,4 +77,15 @@ export const BatchEmbedContentsResponse = v.looseObject({
 });
 
 /** Response of models.list (https://ai.google.dev/api/models). */
-export const ListModelsResponse = v.looseObject({ models: v.nullish(v.array(v.looseObject({ name: v.string() }))) });
+export const ListModelsResponse = v.looseObject({
+  models: v.nullish(
+    v.array(
+      v.looseObject({
+        name: v.string(),
+        displayName: v.nullish(v.string()),
+        inputTokenLimit: v.nullish(v.number()),
+        outputTokenLimit: v.nullish(v.number()),
+      }),
+    ),
+  ),
+});

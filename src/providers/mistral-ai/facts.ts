@@ -22,6 +22,21 @@ export const mistralFacts: FactTable = {
     toolNameLength: 64,
     refusedMessageFields: openaiAnswerFields,
   },
+  cards: [
+    // https://docs.mistral.ai/models/mistral-medium-3-5-26-04
+    {
+      match: ["mistral-medium-2604", "mistral-medium-3.5", "mistral-medium-3-5"],
+      facts: {
+        inputs: ["text", "image"],
+        outputs: ["text"],
+        takesTools: true,
+        reasons: true,
+        responseSchemas: "native",
+        contextWindow: 262_144,
+      },
+    },
+    { match: ["mistral-embed*", "codestral-embed*"], facts: { outputs: ["embeddings"] } },
+  ],
   newest: { thinking: "effort", efforts: ["none", "high"], contextWindow: 262_144 },
   rows: [
     // these always reason

@@ -1,6 +1,7 @@
 import type { ModelFacts } from "../../schemas/model-facts.ts";
 import type { FactTable } from "../core/model-facts.ts";
 import { openModelRows } from "../openai-compatible/facts/open-models.ts";
+import { openaiCards } from "./cards.ts";
 
 /** Models from gpt-5.4 on. */
 const newest: ModelFacts = {
@@ -9,30 +10,30 @@ const newest: ModelFacts = {
   efforts: ["none", "low", "medium", "high", "xhigh"],
   thinksByDefault: true,
   chatServesToolsWithReasoning: false,
-  contextWindow: 400_000,
-  maxOutputTokens: 128_000,
 };
 
 /** What OpenAI's models take, and open models at a custom host. */
 export const openaiFacts: FactTable = {
   read: "2026-11-27",
   sources: [
-    "https://platform.openai.com/docs/models",
+    "https://developers.openai.com/api/docs/models",
+    "https://developers.openai.com/api/docs/deprecations",
     "https://platform.openai.com/docs/guides/reasoning",
     "https://platform.openai.com/docs/guides/latest-model",
     "https://platform.openai.com/docs/guides/function-calling",
     "https://platform.openai.com/docs/api-reference/chat/create",
   ],
   common: { toolNameLength: 64 },
+  cards: openaiCards,
   newest,
   rows: [
-    { match: ["gpt-3.5*", "ft:gpt-3.5*"], facts: { efforts: [], contextWindow: 16_385, maxOutputTokens: 4_096 } },
-    { match: ["gpt-4.1*", "ft:gpt-4.1*"], facts: { efforts: [], contextWindow: 1_047_576, maxOutputTokens: 32_768 } },
+    { match: ["gpt-3.5*", "ft:gpt-3.5*"], facts: { efforts: [] } },
+    { match: ["gpt-4.1*", "ft:gpt-4.1*"], facts: { efforts: [] } },
     {
       match: ["gpt-4o*", "ft:gpt-4o*", "chatgpt-4o*"],
-      facts: { efforts: [], contextWindow: 128_000, maxOutputTokens: 16_384 },
+      facts: { efforts: [] },
     },
-    { match: ["gpt-4*", "ft:gpt-4*"], facts: { efforts: [], contextWindow: 128_000, maxOutputTokens: 4_096 } },
+    { match: ["gpt-4*", "ft:gpt-4*"], facts: { efforts: [] } },
     {
       match: ["o1*", "o3*", "o4*"],
       facts: {
@@ -41,11 +42,9 @@ export const openaiFacts: FactTable = {
         efforts: ["low", "medium", "high"],
         thinksByDefault: true,
         canStopThinking: false,
-        contextWindow: 200_000,
-        maxOutputTokens: 100_000,
       },
     },
-    { match: ["gpt-5-chat*"], facts: { efforts: [], contextWindow: 128_000, maxOutputTokens: 16_384 } },
+    { match: ["gpt-5-chat*"], facts: { efforts: [] } },
     {
       match: ["gpt-5", "gpt-5-*"],
       facts: {
@@ -54,8 +53,6 @@ export const openaiFacts: FactTable = {
         efforts: ["minimal", "low", "medium", "high"],
         thinksByDefault: true,
         canStopThinking: false,
-        contextWindow: 400_000,
-        maxOutputTokens: 128_000,
       },
     },
     {
@@ -64,8 +61,6 @@ export const openaiFacts: FactTable = {
         sampling: "none",
         takesMaxTokens: false,
         efforts: ["none", "low", "medium", "high"],
-        contextWindow: 400_000,
-        maxOutputTokens: 128_000,
       },
     },
     {
@@ -74,8 +69,6 @@ export const openaiFacts: FactTable = {
         sampling: "none",
         takesMaxTokens: false,
         efforts: ["none", "low", "medium", "high", "xhigh"],
-        contextWindow: 400_000,
-        maxOutputTokens: 128_000,
       },
     },
     // it reasons only where an effort asks for it

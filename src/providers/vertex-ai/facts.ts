@@ -1,5 +1,5 @@
 import { claudeFacts } from "../anthropic/facts.ts";
-import type { FactTable } from "../core/model-facts.ts";
+import { atAnotherHost, type FactTable } from "../core/model-facts.ts";
 import { geminiFacts } from "../google/facts.ts";
 import { mistralFacts } from "../mistral-ai/facts.ts";
 import { openPublishers } from "./publishers.ts";
@@ -36,6 +36,7 @@ export const vertexFacts: FactTable = {
     ...claudeFacts.sources,
     "https://docs.cloud.google.com/vertex-ai/generative-ai/docs/partner-models/use-partner-models",
   ],
+  cards: atAnotherHost([...(claudeFacts.cards ?? []), ...(geminiFacts.cards ?? [])]),
   newest: { ...geminiFacts.common, ...geminiFacts.newest },
   rows: [
     ...wholeRows(claudeFacts),

@@ -17,5 +17,18 @@ export const deepseekFacts: FactTable = {
     contextWindow: 1_000_000,
     maxOutputTokens: 384_000,
   },
+  cards: [
+    {
+      match: ["deepseek-chat", "deepseek-reasoner", "deepseek-v4-*"],
+      facts: {
+        inputs: ["text"],
+        outputs: ["text"],
+        takesTools: true,
+        reasons: true,
+        contextWindow: 1_000_000,
+        maxOutputTokens: 384_000,
+      },
+    },
+  ],
   rows: [],
 };

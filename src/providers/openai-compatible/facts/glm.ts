@@ -33,6 +33,16 @@ export const glmFacts: FactTable = {
   ],
   common,
   newest,
+  cards: [
+    {
+      match: ["glm-4.5v*", "glm-4.6v*"],
+      facts: { inputs: ["text", "image"], outputs: ["text"], takesTools: true, reasons: true },
+    },
+    {
+      match: ["glm-4.5*", "glm-4.6*", "glm-4.7*", "glm-5*"],
+      facts: { inputs: ["text"], outputs: ["text"], takesTools: true, reasons: true },
+    },
+  ],
   rows: [
     { match: ["glm-5.2*"], facts: { ...newest, canStopThinking: true } },
     { match: ["glm-4.*v*"], facts: { ...switched, images: "any", contextWindow: 131_072, maxOutputTokens: 32_768 } },

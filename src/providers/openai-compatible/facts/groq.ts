@@ -18,6 +18,12 @@ export const groqFacts: FactTable = {
   },
   // a model that is not known to reason is sent none of the fields that only reasoning models take
   newest: { thinking: "none", efforts: [], takesReasoning: false },
+  cards: [
+    {
+      match: ["openai/gpt-oss-120b", "openai/gpt-oss-20b"],
+      facts: { inputs: ["text"], outputs: ["text"], takesTools: true, reasons: true },
+    },
+  ],
   rows: [
     {
       match: ["openai/gpt-oss-*"],

@@ -26,6 +26,9 @@ const newest: ModelFacts = {
 /** Models with a switch for thinking, which take no effort. */
 const switched: ModelFacts = { ...thinking, thinking: "switch", efforts: [], toolChoice: "unthinking" };
 
+/** Models that take text alone and do not think. */
+const plain: ModelFacts = { inputs: ["text"], outputs: ["text"], takesTools: true, reasons: false };
+
 /** What Moonshot's models take. */
 export const moonshotFacts: FactTable = {
   read: "2026-11-27",
@@ -36,6 +39,12 @@ export const moonshotFacts: FactTable = {
     "https://platform.kimi.ai/docs/guide/use-kimi-vision-model",
   ],
   newest,
+  cards: [
+    { match: ["moonshot-v1-*-vision-*"], facts: { ...plain, inputs: ["text", "image"] } },
+    { match: ["moonshot-v1-*", "kimi-k2-0*", "kimi-k2-turbo-*"], facts: plain },
+    { match: ["kimi-k2-thinking*"], facts: { ...plain, reasons: true } },
+    { match: ["kimi-k2.*", "kimi-k3*"], facts: { ...plain, inputs: ["text", "image"], reasons: true } },
+  ],
   rows: [
     { match: ["moonshot-v1-8k*"], facts: { thinking: "none", efforts: [], contextWindow: 8_192 } },
     { match: ["moonshot-v1-32k*"], facts: { thinking: "none", efforts: [], contextWindow: 32_768 } },

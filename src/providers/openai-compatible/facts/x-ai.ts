@@ -23,6 +23,15 @@ const reasoning: ModelFacts = {
   canStopThinking: false,
 };
 
+/** Models that take images. */
+const sighted: ModelFacts = {
+  inputs: ["text", "image"],
+  outputs: ["text"],
+  takesTools: true,
+  reasons: true,
+  responseSchemas: "native",
+};
+
 /** What xAI's models take. */
 export const xaiFacts: FactTable = {
   read: "2026-11-27",
@@ -33,6 +42,12 @@ export const xaiFacts: FactTable = {
     "https://docs.x.ai/developers/rest-api-reference/inference/chat-completions",
   ],
   common: { needsTextOfCalls: true, refusedResponsesTools },
+  cards: [
+    // https://docs.x.ai/developers/models/grok-4.20-0309
+    { match: ["grok-4.20-multi-agent*"], facts: {} },
+    { match: ["grok-4.20*non-reasoning*"], facts: { ...sighted, reasons: false, contextWindow: 1_000_000 } },
+    { match: ["grok-4.20*"], facts: { ...sighted, contextWindow: 1_000_000 } },
+  ],
   newest: {
     thinking: "effort",
     efforts: ["low", "medium", "high", "xhigh"],
