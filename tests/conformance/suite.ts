@@ -3,9 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { GatewayError } from "../../src/errors.ts";
-import { createMappedObserver } from "../../src/inference/stream/mapped-observer.ts";
+import { CompletionObserver } from "../../src/inference/stream/completion-observer.ts";
+import { MappedObserver } from "../../src/inference/stream/mapped-observer.ts";
 import { createCutter } from "../../src/inference/stream/stream-framing.ts";
-import { createCompletionObserver } from "../../src/inference/stream/stream-observer.ts";
 import { toBase64 } from "../../src/lib/base64.ts";
 import { isObject } from "../../src/lib/json.ts";
 import { readEvents } from "../../src/lib/sse.ts";
@@ -197,8 +197,8 @@ function replay(pieces: readonly Uint8Array[], one: StreamCase, { adapter, optio
   const corrector = adapter.chunkCorrector?.(one.request as never, options);
   const mapper = corrector ? undefined : adapter.streamMapper?.(one.request as never, options);
   const observer = mapper
-    ? createMappedObserver({ mapper, provider: "tested", includeUsage: false })
-    : createCompletionObserver({ corrector, includeUsage: false });
+    ? new MappedObserver({ mapper, provider: "tested", includeUsage: false })
+    : new CompletionObserver({ corrector, includeUsage: false });
   const cutter = createCutter(adapter.framing);
   const decoder = new TextDecoder();
   let text = "";
@@ -215,7 +215,7 @@ function replay(pieces: readonly Uint8Array[], one: StreamCase, { adapter, optio
       const { provider: _, ...chunk } = JSON.parse(data);
       return chunk;
     });
-  return { chunks, usage: observer.usage(), state: observer.state() };
+  return { chunks, usage: observer.usage, state: observer.state };
 }
 
 function checkStream(one: StreamCase, bound: Bound): void {

@@ -8,7 +8,7 @@ import { toEmbedding, toEmbeddings } from "../../src/dialects/gemini/embed.ts";
 import { geminiDialect } from "../../src/dialects/gemini/mod.ts";
 import { toJsonSchema } from "../../src/dialects/gemini/schema.ts";
 import { toCountedChat } from "../../src/dialects/gemini/to-chat.ts";
-import { createDialectObserver, createPlainMapper } from "../../src/inference/stream/dialect-observer.ts";
+import { createPlainMapper, DialectObserver } from "../../src/inference/stream/dialect-observer.ts";
 import { toStreamForm } from "../../src/inference/stream/gemini-stream.ts";
 import type { StreamObserver } from "../../src/inference/stream/stages.ts";
 import { isObject } from "../../src/lib/json.ts";
@@ -902,7 +902,7 @@ for (const [slug, createMapper] of Object.entries(upstreams)) {
         const pieces = places.slice(1).map((end, index) => bytes.subarray(places[index], end));
         const events = geminiDialect.createEvents(request(thoughtful), createOptions());
         const { encode } = geminiDialect;
-        return relay(pieces, createDialectObserver({ mapper: createMapper(), events, encode, provider: slug }));
+        return relay(pieces, new DialectObserver({ mapper: createMapper(), events, encode, provider: slug }));
       };
       const whole = run([]);
       const wanted = toSum(whole);

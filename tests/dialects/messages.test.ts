@@ -4,7 +4,7 @@ import fc from "fast-check";
 import { messagesDialect } from "../../src/dialects/messages/mod.ts";
 import type { DialectEvent, DialectOptions } from "../../src/dialects/types.ts";
 import { InvalidRequestError } from "../../src/errors.ts";
-import { createDialectObserver, createPlainMapper } from "../../src/inference/stream/dialect-observer.ts";
+import { createPlainMapper, DialectObserver } from "../../src/inference/stream/dialect-observer.ts";
 import { EventBlocks, readEvents } from "../../src/lib/sse.ts";
 import type { MessagesRequest } from "../../src/schemas/messages.ts";
 
@@ -240,7 +240,7 @@ const goldens: readonly Golden[] = [
 
 /** Events a client gets when the upstream's bytes come in these pieces. */
 function observe(pieces: readonly Uint8Array[]): DialectEvent[] {
-  const observer = createDialectObserver({
+  const observer = new DialectObserver({
     mapper: createPlainMapper("tested"),
     events: messagesDialect.createEvents(ask(), optionsFor()),
     encode: messagesDialect.encode,
@@ -254,7 +254,7 @@ function observe(pieces: readonly Uint8Array[]): DialectEvent[] {
     const sent = block && observer.push(block);
     if (sent) written += decoder.decode(sent);
   }
-  assert.equal(observer.state(), "complete");
+  assert.equal(observer.state, "complete");
   written += decoder.decode(observer.end?.());
   return readEvents(written).map(({ event, data }) => {
     const value: DialectEvent = JSON.parse(data);

@@ -5,7 +5,7 @@ import { InputReader } from "../../src/dialects/responses/input-reader.ts";
 import { responsesDialect } from "../../src/dialects/responses/mod.ts";
 import { replayEvents } from "../../src/dialects/responses/stored.ts";
 import type { DialectOptions, EventMapper } from "../../src/dialects/types.ts";
-import { createDialectObserver, createPlainMapper } from "../../src/inference/stream/dialect-observer.ts";
+import { createPlainMapper, DialectObserver } from "../../src/inference/stream/dialect-observer.ts";
 import { EventBlocks } from "../../src/lib/sse.ts";
 import type { ResponsesRequest, ResponsesResponse } from "../../src/schemas/responses.ts";
 import { checkEvents, type Members, parseEvents, summarise } from "../support/response-events.ts";
@@ -298,7 +298,7 @@ const encoder = new TextEncoder();
 
 /** What a client gets of upstream bytes in pieces of the given lengths. */
 function relay(bytes: Uint8Array, lengths: readonly number[]): string {
-  const observer = createDialectObserver({
+  const observer = new DialectObserver({
     mapper: createPlainMapper("p"),
     events: responsesDialect.createEvents(request, options),
     encode: responsesDialect.encode,

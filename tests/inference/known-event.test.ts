@@ -1,9 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { KnownEvent } from "../../src/inference/stream/known-event.ts";
-import { toByteText } from "../../src/inference/stream/sse-scan.ts";
-import { createCompletionObserver } from "../../src/inference/stream/stream-observer.ts";
+import { CompletionObserver, KnownEvent, toByteText } from "../../src/inference/stream/completion-observer.ts";
 import { createReasoningRemover } from "../../src/providers/openai-compatible/without-reasoning.ts";
 
 const encoder = new TextEncoder();
@@ -108,7 +106,7 @@ const runs = fc.array(fc.tuple(samples, fc.integer({ min: 1, max: 5 }), fc.integ
 test("an observer gives the same bytes however events repeat and lie in blocks", () => {
   fc.assert(
     fc.property(runs, (made) => {
-      const observer = createCompletionObserver({ includeUsage: false, corrector: createReasoningRemover() });
+      const observer = new CompletionObserver({ includeUsage: false, corrector: createReasoningRemover() });
       const events = made.flatMap(([sample, count]) => Array.from({ length: count }, () => sample));
       const sizes = made.map(([, , size]) => size);
       let got = "";
@@ -120,7 +118,7 @@ test("an observer gives the same bytes however events repeat and lie in blocks",
       // a comment beside an event that is read may be left out: clients skip it
       const withoutComments = (text: string) => text.replaceAll(": comment\n\n", "");
       assert.equal(withoutComments(got), withoutComments(events.map(({ wanted }) => wanted).join("")));
-      assert.equal(observer.state(), "open");
+      assert.equal(observer.state, "open");
     }),
     { numRuns: 2_000, seed: 17 },
   );

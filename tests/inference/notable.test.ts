@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { scanEvents, toByteText } from "../../src/inference/stream/sse-scan.ts";
+import { scanEvents, toByteText } from "../../src/inference/stream/completion-observer.ts";
 
 const find = (text: string) => scanEvents(toByteText(new TextEncoder().encode(text)));
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createMappedObserver } from "../../src/inference/stream/mapped-observer.ts";
+import { MappedObserver } from "../../src/inference/stream/mapped-observer.ts";
 import type { StreamObserver } from "../../src/inference/stream/stages.ts";
 import {
   GuardStages,
@@ -23,11 +23,11 @@ const named = (name: string): Stage => ({ push: (block) => encoder.encode(`${dec
 const conversion: StreamObserver = {
   ...named("convert"),
   end: () => encoder.encode("end"),
-  state: () => "complete",
-  hasSpoken: () => true,
+  state: "complete",
+  hasSpoken: true,
   isOver: () => false,
   failure: () => encoder.encode("failure"),
-  usage: () => undefined,
+  usage: undefined,
 };
 
 test("a block goes through all stages in their order", () => {
@@ -69,7 +69,7 @@ test("the cache gets the numbers of a converted stream as the provider wrote the
     isComplete: () => true,
     usage: () => undefined,
   };
-  const convert = createMappedObserver({ mapper, provider: "p", includeUsage: false });
+  const convert = new MappedObserver({ mapper, provider: "p", includeUsage: false });
   const capture = new StreamCapture(convert);
   const stages = new StreamStages({ convert, capture, ...createNumberStages(undefined) });
   stages.push(encoder.encode('data: {"id":12345678901234567891}\n\n'));

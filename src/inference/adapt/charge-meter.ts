@@ -27,32 +27,22 @@ const usageForm = /"usage"\s*:\s*\{/;
 
 /** Reads what a provider reports as the cost of a response, before the response is converted. */
 export class ChargeMeter implements Stage {
-  readonly #rules: ChargeRules | undefined;
-  #charge: number | null = null;
-
-  /** @param rules Undefined for providers that report no cost. */
-  constructor(rules: ChargeRules | undefined) {
-    this.#rules = rules;
-  }
-
-  /** Its provider reports no cost. */
-  get isIdle(): boolean {
-    return this.#rules === undefined;
-  }
-
+  readonly #rules: ChargeRules;
   /** Nano-dollars that the last response reported; null where it reported none. */
-  get charge(): number | null {
-    return this.#charge;
+  charge: number | null = null;
+
+  constructor(rules: ChargeRules) {
+    this.#rules = rules;
   }
 
   /** Begins a response. */
   reset(): void {
-    this.#charge = null;
+    this.charge = null;
   }
 
   /** Reads a body, or an event of a stream: the last cost counts. */
   read(body: unknown): void {
-    if (this.#rules) this.#charge = chargeOf(this.#rules, usageIn(body)) ?? this.#charge;
+    this.charge = chargeOf(this.#rules, usageIn(body)) ?? this.charge;
   }
 
   /** Reads the events of a stream. */

@@ -10,7 +10,7 @@ import type { ChatRequest } from "../../schemas/chat.ts";
 import { isReasoningPart } from "../../schemas/content-blocks.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
 import { toFailureOfChunk } from "../stream/dialect-observer.ts";
-import { typedFailureOf } from "../stream/typed-streams.ts";
+import { typedFailureOf } from "../stream/opening.ts";
 
 /** A chat request in the shape of the Responses API, and the parameters that API lacks. */
 interface Converted {

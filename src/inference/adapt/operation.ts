@@ -17,13 +17,13 @@ import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
 import { type Counting, readFurtherCounts } from "../call/usage-units.ts";
 import { asksForUsage, isStreamed, type Media, operationFacts } from "../facts/operation-facts.ts";
-import { createContentObserver } from "../stream/content-observer.ts";
-import { createDialectObserver, createPlainMapper } from "../stream/dialect-observer.ts";
-import { createMappedObserver } from "../stream/mapped-observer.ts";
+import { CompletionObserver } from "../stream/completion-observer.ts";
+import { ContentObserver } from "../stream/content-observer.ts";
+import { createPlainMapper, DialectObserver } from "../stream/dialect-observer.ts";
+import { MappedObserver } from "../stream/mapped-observer.ts";
 import type { StageParts, StreamObserver } from "../stream/stages.ts";
 import { createNumberStages } from "../stream/stream-numbers.ts";
-import { createCompletionObserver } from "../stream/stream-observer.ts";
-import { createReframedObserver, createTypedObserver } from "../stream/typed-observer.ts";
+import { ReframedObserver, TypedObserver } from "../stream/typed-observer.ts";
 import { typedStreams } from "../stream/typed-streams.ts";
 import { ChargeMeter, chargeOf } from "./charge-meter.ts";
 import { findChat, findInPlaceOfChat, isConvertedThere } from "./chat-choice.ts";
@@ -111,16 +111,19 @@ interface OperationParts<Name extends OperationName> {
   request: Operations[Name]["request"];
   provider: BoundProvider;
   options: ConversionOptions;
-  /** Reads what the response cost. Default: a new one. */
-  meter?: ChargeMeter;
+  /** Reads what the response cost; undefined for providers that report no cost. */
+  meter: ChargeMeter | undefined;
 }
 
 /** Stages around a conversion that parses the provider's events. */
-const aroundParsing = (convert: StreamObserver, charge: ChargeMeter, { numbers }: ConversionOptions): StageParts => ({
-  charge: charge.isIdle ? undefined : charge,
-  convert,
-  ...createNumberStages(numbers),
-});
+const aroundParsing = (
+  convert: StreamObserver,
+  charge: ChargeMeter | undefined,
+  { numbers }: ConversionOptions,
+): StageParts => ({ charge, convert, ...createNumberStages(numbers) });
+
+/** What reads the costs that a provider reports, if it does. */
+const meterOf = ({ charges }: BoundProvider): ChargeMeter | undefined => charges && new ChargeMeter(charges);
 
 /** The stages of a streamed response, where the provider has the operation itself. */
 function createNativeStages<Name extends OperationName>({
@@ -130,18 +133,18 @@ function createNativeStages<Name extends OperationName>({
   provider,
   options,
   meter,
-}: OperationParts<Name> & { meter: ChargeMeter }): StageParts {
+}: OperationParts<Name>): StageParts {
   const { events } = operationFacts[name];
   const { slug } = provider;
-  if (events === "contents") return { convert: createContentObserver() };
+  if (events === "contents") return { convert: new ContentObserver() };
   const corrector = adapter.chunkCorrector?.(request, options);
   const mapper = corrector ? undefined : adapter.streamMapper?.(request, options);
   const typed = typedStreams[events];
-  if (typed && mapper) return aroundParsing(createReframedObserver(typed, mapper, slug), meter, options);
-  if (typed) return { convert: createTypedObserver(typed) };
+  if (typed && mapper) return aroundParsing(new ReframedObserver(typed, mapper, slug), meter, options);
+  if (typed) return { convert: new TypedObserver(typed) };
   const includeUsage = asksForUsage(request);
-  if (mapper) return aroundParsing(createMappedObserver({ mapper, provider: slug, includeUsage }), meter, options);
-  const convert = createCompletionObserver({ includeUsage, corrector });
+  if (mapper) return aroundParsing(new MappedObserver({ mapper, provider: slug, includeUsage }), meter, options);
+  const convert = new CompletionObserver({ includeUsage, corrector });
   return corrector ? aroundParsing(convert, meter, options) : { convert };
 }
 
@@ -149,8 +152,7 @@ function createNativeStages<Name extends OperationName>({
 const usageOf = (answer: object): unknown => Reflect.get(answer, "usage") ?? fromUsageMetadata(answer);
 
 function serve<Name extends OperationName>(parts: OperationParts<Name>): ServedOperation {
-  const { name, adapter, request, options, provider } = parts;
-  const { meter = new ChargeMeter(provider.charges) } = parts;
+  const { name, adapter, request, options, provider, meter } = parts;
   return {
     name,
     method: adapter.method ?? "POST",
@@ -162,17 +164,17 @@ function serve<Name extends OperationName>(parts: OperationParts<Name>): ServedO
     headers: (given) => adapter.headers?.(request, given) ?? {},
     body: () => (adapter.toUpstream ? adapter.toUpstream(request, options) : request),
     answer(body) {
-      meter.reset();
-      meter.read(body);
+      meter?.reset();
+      meter?.read(body);
       return adapter.fromUpstream?.(body, request, options);
     },
-    chargeOf: (usage) => meter.charge ?? chargeOf(provider.charges, usage),
+    chargeOf: (usage) => (meter ? (meter.charge ?? chargeOf(provider.charges, usage)) : null),
     usageOf,
     furtherCountsOf: (answer) => readFurtherCounts({ name, request, answer, clientHeader: options.clientHeader }),
     answerBytes: adapter.fromBytes && ((answer) => adapter.fromBytes?.(answer, request, options) ?? {}),
     createStages() {
-      meter.reset();
-      return createNativeStages({ ...parts, meter });
+      meter?.reset();
+      return createNativeStages(parts);
     },
     repair:
       adapter.repair &&
@@ -208,7 +210,7 @@ function serveThroughChat<Request extends object, Answer extends object>(
   const chat = dialect.toChat(request, options);
   const adapter = findChat(chat, provider, options);
   const serveChat = (asked: Operations["chat"]["request"]): ServedOperation => {
-    const meter = new ChargeMeter(provider.charges);
+    const meter = meterOf(provider);
     const served = serve({ name: "chat", adapter, request: asked, provider, options, meter });
     const counted = countFirst(served);
     return {
@@ -216,11 +218,11 @@ function serveThroughChat<Request extends object, Answer extends object>(
       usageOf: counted.usageOf,
       answer: (body) => dialect.fromChat(counted.answer(body) as Operations["chat"]["response"], request, options), // parsed leniently
       createStages() {
-        meter.reset();
+        meter?.reset();
         const mapper =
           adapter.streamMapper?.(asked, options) ??
           createPlainMapper(provider.slug, adapter.chunkCorrector?.(asked, options));
-        const convert = createDialectObserver({
+        const convert = new DialectObserver({
           mapper,
           events: dialect.createEvents(request, options),
           encode: dialect.encode,
@@ -250,7 +252,7 @@ function serveOver(
   const asked = toRequest(request, options);
   const adapter = findOperation(provider, over, asked);
   if (!adapter) return undefined;
-  const served = serve({ name: over, adapter, request: asked, provider, options });
+  const served = serve({ name: over, adapter, request: asked, provider, options, meter: meterOf(provider) });
   if (!fromAnswer) return served;
   const counted = countFirst(served);
   return {
@@ -291,13 +293,14 @@ export function serveOperation<Name extends OperationName>(
   provider: BoundProvider,
   options: ConversionOptions & DialectOptions,
 ): ServedOperation {
+  const meter = meterOf(provider);
   const adapter = findOperation(provider, name, request);
   const over = adapter && name === "chat" ? findInPlaceOfChat(request as ChatRequest, provider, options) : undefined; // the name says which operation it is
-  if (over) return serve({ name: "chat", adapter: over, request: request as ChatRequest, provider, options });
+  if (over) return serve({ name: "chat", adapter: over, request: request as ChatRequest, provider, options, meter });
   const isConverted =
     adapter && name === "responses" && isConvertedThere(request as ResponsesRequest, provider, options); // the name says which operation it is
   if (adapter && !isConverted)
-    return serve({ name, adapter, request: toProviderRequest(name, request), provider, options });
+    return serve({ name, adapter, request: toProviderRequest(name, request), provider, options, meter });
   const fallback = fallbackOperations[name];
   const servedOver = fallback && serveOver(fallback, request, provider, options);
   if (servedOver) return servedOver;

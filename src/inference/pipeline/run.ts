@@ -228,5 +228,8 @@ export function runInference<Name extends OperationName>(
     (request, target) => callTarget(name, request, { ...target, form }, context),
     parts,
   );
-  return streamed ? running.then((reply) => toStreamed(name, reply, value, context)) : running;
+  if (!streamed) return running;
+  return running.then((reply) =>
+    reply.body instanceof ReadableStream ? reply : toStreamed(name, reply, value, context),
+  );
 }

@@ -2,7 +2,7 @@ import type { CallerContext } from "../../context.ts";
 import { UpstreamError } from "../../errors.ts";
 import { BodyError, readBytes } from "../../lib/body.ts";
 import type { Ending, Reply } from "../../lib/reply.ts";
-import { EventBlocks, readEvents } from "../../lib/sse.ts";
+import { readEvents } from "../../lib/sse.ts";
 import { toLoggedUsage, withTier, withUnits } from "../../logs/usage.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
@@ -13,7 +13,7 @@ import { noteDiscarded } from "../call/cost.ts";
 import { unifiedHeaders } from "../call/provider-response.ts";
 import { uncountedOf } from "../call/uncounted-of.ts";
 import type { TargetGuard } from "../guard/target-guard.ts";
-import { type RelayOptions, relayEvents, type StreamEnd } from "../stream/event-relay.ts";
+import { EventRelay, type RelayOptions, type StreamEnd } from "../stream/event-relay.ts";
 import { checkEvent } from "../stream/opening.ts";
 import { createOriginalStages } from "../stream/original-events.ts";
 import type { StreamObserver } from "../stream/stages.ts";
@@ -60,7 +60,7 @@ function createStages({ operation, cache }: StreamedCall, context: CallerContext
 }
 
 /** The client's stream from the upstream's. @throws {GatewayError} If the upstream's says nothing. */
-async function relay(
+async function openStream(
   upstream: Response,
   call: StreamedCall & { stages: StreamStages } & Pick<RelayOptions, "guardStages" | "keepAlive" | "onEnd">,
   context: CallerContext,
@@ -68,7 +68,7 @@ async function relay(
   const { attempt, operation, settings, stages, guardStages, keepAlive, onEnd } = call;
   const { framing, media } = operation;
   try {
-    return await relayEvents({
+    const relay = new EventRelay({
       upstream,
       attempt,
       stages,
@@ -76,9 +76,10 @@ async function relay(
       context,
       keepAlive,
       onEnd,
-      blocks: media.maxEventBytes === undefined ? createCutter(framing) : new EventBlocks(media.maxEventBytes),
+      blocks: createCutter(framing, media.maxEventBytes),
       idleMs: settings?.streamIdleTimeoutMs ?? context.services.limits.streamIdleTimeoutMs,
     });
+    return await relay.start();
   } catch (error) {
     noteUnanswered(stages.conversion, call, context);
     throw error;
@@ -87,17 +88,17 @@ async function relay(
 
 /** Token counts of a stream with what is counted besides, and its service tier. */
 function countsOf(usage: LoggedUsage | null, observer: StreamObserver, operation: ServedOperation): LoggedUsage | null {
-  return withTier(withUnits(usage, operation.furtherCountsOf(observer.answer?.())), observer.tier?.());
+  return withTier(withUnits(usage, operation.furtherCountsOf(observer.answer)), observer.tier);
 }
 
 /** Records what a stream cost that reported counts and did not say anything. */
 function noteUnanswered(observer: StreamObserver, { operation }: StreamedCall, context: CallerContext): void {
   const { log } = context;
-  const usage = observer.usage();
+  const usage = observer.usage;
   if (usage === undefined || log.uncounted.length > 0) return;
   log.usage = countsOf(toLoggedUsage(usage), observer, operation);
   log.charge = operation.chargeOf(usage);
-  log.answeredModel = observer.model?.() ?? null;
+  log.answeredModel = observer.model ?? null;
   noteDiscarded(context);
   Object.assign(log, { usage: null, charge: null, answeredModel: null });
 }
@@ -110,13 +111,13 @@ function noteEnd(
   { log }: CallerContext,
 ): void {
   const { name, request } = operation;
-  const reported = toLoggedUsage(observer.usage());
+  const reported = toLoggedUsage(observer.usage);
   log.parts = null;
   log.usage = countsOf(reported, observer, operation);
-  log.charge = operation.chargeOf(observer.usage());
-  log.answeredModel = observer.model?.() ?? null;
+  log.charge = operation.chargeOf(observer.usage);
+  log.answeredModel = observer.model ?? null;
   const written = { form: "events", sent, sentBytes } as const;
-  const isFailed = observer.state() === "failed";
+  const isFailed = observer.state === "failed";
   log.uncounted = isFailed ? [] : uncountedOf(name, { request, reported, written, isCut: status !== 200 });
 }
 
@@ -140,7 +141,7 @@ export async function answerStream(upstream: Response, call: StreamedCall, conte
     finish({ status, error: end.error });
   };
   const keepAlive = log.operation === "messages" ? "ping" : "comment";
-  const body = await relay(upstream, { ...call, stages, guardStages, keepAlive, onEnd }, context);
+  const body = await openStream(upstream, { ...call, stages, guardStages, keepAlive, onEnd }, context);
   return { status: guardStages?.results.status ?? upstream.status, headers, body, finished };
 }
 
@@ -158,7 +159,7 @@ export async function answerHeld(upstream: Response, call: StreamedCall, context
     endCall(call.attempt, context);
     noteEnd(end, stages.conversion, call, context);
   };
-  const body = await relay(upstream, { ...call, stages, keepAlive: undefined, onEnd }, context);
+  const body = await openStream(upstream, { ...call, stages, keepAlive: undefined, onEnd }, context);
   // the DOM types want bytes that are not shared between threads; these are not
   const held = new Response(body as BodyInit);
   const read = readBytes(held, heldBounds).catch((cause: unknown) => {
@@ -168,7 +169,7 @@ export async function answerHeld(upstream: Response, call: StreamedCall, context
     throw new UpstreamError(502, message, { cause, provider, code: "upstream_bad_answer" });
   });
   const bytes = await read.finally(() => {
-    if (ended && ended.status !== 200 && stages.conversion.state() !== "failed") noteDiscarded(context);
+    if (ended && ended.status !== 200 && stages.conversion.state !== "failed") noteDiscarded(context);
   });
   if (ended?.error) throw ended.error;
   const text = new TextDecoder().decode(bytes);

@@ -1,13 +1,11 @@
 import type { DialectEvent, EventMapper } from "../../dialects/types.ts";
 import { UpstreamError } from "../../errors.ts";
-import { isObject, parseJson, stringOf } from "../../lib/json.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
 import { readFailure, statusOfErrorBody } from "../../providers/core/failures.ts";
 import type { ChunkCorrector, StreamMapper, UpstreamEvent } from "../../providers/core/types.ts";
 import { CallIndexes } from "../../providers/shared/call-indexes.ts";
-import { BlockWriter } from "./block-writer.ts";
-import { chunkSays } from "./says.ts";
-import type { StreamObserver } from "./stages.ts";
-import { toStreamError } from "./stream-observer.ts";
+import { MappingObserver } from "./mapped-observer.ts";
+import { toStreamError } from "./stream-errors.ts";
 
 const encoder = new TextEncoder();
 
@@ -66,38 +64,37 @@ interface DialectObserverOptions {
 }
 
 /** Observer of streams that reach the client in another dialect than the upstream's. */
-export function createDialectObserver({ mapper, events, encode, provider }: DialectObserverOptions): StreamObserver {
-  let last: object = {};
-  let hasSpoken = false;
-  const write = (made: readonly DialectEvent[]): string => {
+export class DialectObserver extends MappingObserver {
+  readonly #events: EventMapper;
+  readonly #encode: DialectObserverOptions["encode"];
+
+  constructor({ mapper, events, encode, provider }: DialectObserverOptions) {
+    super(mapper, provider);
+    this.#events = events;
+    this.#encode = encode;
+  }
+
+  protected override write(chunks: readonly object[]): string {
     let text = "";
-    for (const event of made) text += encode(event);
+    for (const chunk of chunks) text += this.#text(this.#events.push(chunk));
     return text;
-  };
-  const writer = new BlockWriter({
-    mapper,
-    provider,
-    write(chunks) {
-      last = chunks.at(-1) ?? last;
-      hasSpoken ||= chunks.some((chunk) => chunkSays({ ...chunk }));
-      return chunks.map((chunk) => write(events.push(chunk))).join("");
-    },
-  });
-  return {
-    push: (block) => writer.write(block),
-    hasSpoken: () => hasSpoken,
-    state: () => (writer.isComplete ? "complete" : "open"),
-    isOver() {
-      writer.requireRight();
-      return writer.isDone;
-    },
-    end: () => encoder.encode(write(events.end(mapper.usage()))),
-    failure: (body, status) => encoder.encode(write(events.fail(toStreamError(body, status)))),
-    usage: () => mapper.usage(),
-    model() {
-      const model: unknown = Reflect.get(last, "model");
-      return stringOf(model);
-    },
-    tier: (): unknown => Reflect.get(last, "service_tier"),
-  };
+  }
+
+  #text(made: readonly DialectEvent[]): string {
+    let text = "";
+    for (const event of made) text += this.#encode(event);
+    return text;
+  }
+
+  override isOver(): boolean {
+    return super.isOver() || this.isDone;
+  }
+
+  override end(): Uint8Array {
+    return encoder.encode(this.#text(this.#events.end(this.usage)));
+  }
+
+  override failure(body: object, status: number): Uint8Array {
+    return encoder.encode(this.#text(this.#events.fail(toStreamError(body, status))));
+  }
 }

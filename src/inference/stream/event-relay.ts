@@ -28,14 +28,21 @@ const drainMs = 1_000;
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
+const lineFeed = 0x0a;
 
 const dataField = encoder.encode("data:");
 
+function isDataAt(block: Uint8Array, start: number): boolean {
+  for (let index = 0; index < dataField.length; index++) if (block[start + index] !== dataField[index]) return false;
+  return true;
+}
+
 /** Whether a block holds more than comments. */
 function holdsData(block: Uint8Array): boolean {
-  if (dataField.every((byte, index) => block[index] === byte)) return true;
+  // most events begin with their data, or have them below their name
+  if (isDataAt(block, 0) || isDataAt(block, block.indexOf(lineFeed) + 1)) return true;
   const text = decoder.decode(block);
-  return text.startsWith("data:") || text.includes("\ndata:") || text.includes("\rdata:");
+  return text.includes("\ndata:") || text.includes("\rdata:");
 }
 
 /** Bytes of whole events, the last event split off. */
@@ -80,7 +87,7 @@ export interface RelayOptions {
 }
 
 /** Moves blocks of events from an upstream to a client; however it ends, `onEnd` is called once. */
-class EventRelay extends PulledStream {
+export class EventRelay extends PulledStream {
   readonly #options: RelayOptions;
   readonly #conversion: StreamObserver;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
@@ -92,15 +99,25 @@ class EventRelay extends PulledStream {
   /** The whole response is sent; guardrail results may follow. */
   #isWhole = false;
 
-  constructor(options: RelayOptions, body: ReadableStream<Uint8Array>) {
-    super(options.context.services, options.keepAlive);
+  /** @throws {UpstreamError} For a response without a body. */
+  constructor(options: RelayOptions) {
+    const { context, upstream, keepAlive, stages } = options;
+    super(context.services, keepAlive);
+    if (upstream.body === null) {
+      const provider = context.log.provider ?? "provider";
+      throw new UpstreamError(502, `Cannot use the response of ${provider}: it has no body`, { provider });
+    }
     this.#options = options;
-    this.#conversion = options.stages.conversion;
-    this.#reader = body.getReader();
+    this.#conversion = stages.conversion;
+    this.#reader = upstream.body.getReader();
     this.#opening = new StreamOpening(options, this.#reader);
   }
 
-  /** Waits until the stream says something; its error until then is the error of the call. */
+  /**
+   * The stream for the client, once it says something.
+   *
+   * @throws {GatewayError} If there is no usable first event: the error of the call.
+   */
   async start(): Promise<ReadableStream<Uint8Array>> {
     const { attempt, context } = this.#options;
     try {
@@ -200,7 +217,7 @@ class EventRelay extends PulledStream {
   #requireAnswer(): void {
     const { context } = this.#options;
     const conversion = this.#conversion;
-    if (conversion.hasSpoken() || conversion.state() === "failed" || !conversion.isOver()) return;
+    if (conversion.hasSpoken || conversion.state === "failed" || !conversion.isOver()) return;
     throw unansweredError(context.log.provider ?? "provider");
   }
 
@@ -221,8 +238,8 @@ class EventRelay extends PulledStream {
     if (rest) await this.#pass(stages.push(rest));
     if (this.isOver) return true;
     const provider = context.log.provider ?? "provider";
-    const state = this.#conversion.state();
-    if (!this.#conversion.hasSpoken() && state !== "failed") throw unansweredError(provider);
+    const state = this.#conversion.state;
+    if (!this.#conversion.hasSpoken && state !== "failed") throw unansweredError(provider);
     if (state === "open") {
       const message = `Cannot finish the stream: ${provider} closed it before its end`;
       this.#fail(new UpstreamError(502, message, { provider, code: "upstream_incomplete_stream" }));
@@ -234,7 +251,7 @@ class EventRelay extends PulledStream {
   /** Ends the stream as `#conclude`, with the guardrail results. */
   async #concludeGuarded(guard: GuardStages, last: Uint8Array | undefined): Promise<boolean> {
     const { attempt, stages } = this.#options;
-    const isFailed = this.#conversion.state() === "failed";
+    const isFailed = this.#conversion.state === "failed";
     const rest = await guard.finish(isFailed ? undefined : stages.end());
     if (this.isOver) return true;
     const owed = [last, rest].filter((bytes) => bytes !== undefined);
@@ -254,7 +271,7 @@ class EventRelay extends PulledStream {
 
   /** Ends the stream: whatever still comes is not part of it. */
   #conclude(): void {
-    const isFailed = this.#conversion.state() === "failed";
+    const isFailed = this.#conversion.state === "failed";
     const rest = isFailed ? undefined : this.#options.stages.end();
     if (rest !== undefined) this.send(rest);
     this.#close(isFailed ? 502 : 200, undefined);
@@ -360,18 +377,4 @@ class EventRelay extends PulledStream {
     if (attempt.isShared) context.request.signal.removeEventListener("abort", this.#leaveOnAbort);
     this.#options.onEnd({ status, error, sent: this.sent, sentBytes: this.sentBytes });
   }
-}
-
-/**
- * A stream for the client from an upstream's stream of events, started once its first event arrived.
- *
- * @throws {GatewayError} If there is no usable first event.
- */
-export function relayEvents(options: RelayOptions): Promise<ReadableStream<Uint8Array>> {
-  const { upstream, context } = options;
-  const provider = context.log.provider ?? "provider";
-  if (upstream.body === null) {
-    throw new UpstreamError(502, `Cannot use the response of ${provider}: it has no body`, { provider });
-  }
-  return new EventRelay(options, upstream.body).start();
 }

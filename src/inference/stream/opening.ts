@@ -14,7 +14,6 @@ import {
 import { statusOfErrorBody } from "../../providers/core/failures.ts";
 import { toProviderError } from "../call/provider-response.ts";
 import type { StreamStages } from "./stages.ts";
-import { typedFailureOf } from "./typed-streams.ts";
 
 /** Longest time that the beginning of a stream is held, in milliseconds: clients and proxies wait for its headers. */
 const maxHeldMs = 15_000;
@@ -44,6 +43,12 @@ export function unansweredError(provider: string): UpstreamError {
 interface CheckedStream {
   readonly upstream: Response;
   readonly context: CallerContext;
+}
+
+/** The error in an event of the Responses API (https://platform.openai.com/docs/api-reference/responses-streaming). */
+export function typedFailureOf({ type, code, message, param, response }: Record<string, unknown>): unknown {
+  if (type === "error") return { code, message, param };
+  return type === "response.failed" && isObject(response) ? response.error : undefined;
 }
 
 /** Rejects a malformed event. @throws {UpstreamError} Also the failure it reports. */
@@ -164,7 +169,7 @@ export class StreamOpening {
     const { stages, context } = this.#options;
     if (block) {
       const made = stages.push(block);
-      if (stages.conversion.hasSpoken()) {
+      if (stages.conversion.hasSpoken) {
         if (made) this.#made.push(made);
         return true;
       }

@@ -11,21 +11,25 @@ export interface Stage {
 /** The stage that makes the client's events of the provider's, or forwards them, and reads what they report. */
 export interface StreamObserver extends Stage {
   /** `complete`: the response is complete. `failed`: the upstream reported a failure to the client itself. */
-  state(): "open" | "complete" | "failed";
+  readonly state: "open" | "complete" | "failed";
   /** Whether an event said something: others name the response, count tokens, or keep the connection open. */
-  hasSpoken(): boolean;
-  /** Whether the event that ends a stream, or a failure, has come: nothing after it is sent. */
+  readonly hasSpoken: boolean;
+  /**
+   * Whether the event that ends a stream, or a failure, has come: nothing after it is sent.
+   *
+   * @throws The failure of an event that could not be used, once what came before it was sent.
+   */
   isOver(): boolean;
   /** Error event in the form of the route; `status` is the one a non-streaming response would have had. */
   failure(body: object, status: number): Uint8Array;
   /** Usage the upstream reported; undefined while it reported none. */
-  usage(): unknown;
+  readonly usage: unknown;
   /** The model that responds; undefined where no inspected event names it. */
-  model?(): string | undefined;
+  readonly model?: string | undefined;
   /** The service tier that answers; undefined where no event that was looked into names it. */
-  tier?(): unknown;
+  readonly tier?: unknown;
   /** The complete response, if the last event of the stream contains it. */
-  answer?(): object | undefined;
+  readonly answer?: object | undefined;
 }
 
 /** The stages of every stream, in order. */
@@ -105,7 +109,12 @@ export class StreamStages {
 
   /** What a block of the provider's events becomes, before guardrails see it. */
   push(block: Uint8Array): Uint8Array | undefined {
-    return passThrough(this.#stages, block);
+    let passed: Uint8Array | undefined = block;
+    for (const stage of this.#stages) {
+      passed = stage.push(passed);
+      if (passed === undefined) return undefined;
+    }
+    return passed;
   }
 
   /** What the stages still hold at the normal end. */

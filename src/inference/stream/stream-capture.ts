@@ -30,7 +30,7 @@ export class StreamCapture implements Stage {
     if (this.#bytes > maxBytes || this.#bytes === 0) return undefined;
     const text = decoder.decode(joinBytes(this.#pieces));
     this.#pieces = [];
-    return { text, usage: this.#conversion.usage() };
+    return { text, usage: this.#conversion.usage };
   }
 }
 

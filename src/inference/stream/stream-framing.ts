@@ -4,15 +4,15 @@ import { JsonLineBlocks } from "../../lib/json-lines.ts";
 import { EventBlocks, type EventCutter } from "../../lib/sse.ts";
 import type { StreamFraming } from "../../providers/core/types.ts";
 
-const cutters: Readonly<Record<StreamFraming, () => EventCutter>> = {
-  sse: () => new EventBlocks(),
-  aws: () => new AwsEventBlocks(),
-  lines: () => new JsonLineBlocks(),
+const cutters: Readonly<Record<StreamFraming, new (maxEventBytes?: number) => EventCutter>> = {
+  sse: EventBlocks,
+  aws: AwsEventBlocks,
+  lines: JsonLineBlocks,
 };
 
 /** Splits an upstream's bytes into whole events. */
-export function createCutter(framing: StreamFraming = "sse"): EventCutter {
-  return cutters[framing]();
+export function createCutter(framing: StreamFraming = "sse", maxEventBytes?: number): EventCutter {
+  return new cutters[framing](maxEventBytes);
 }
 
 const eventStream = /^(?:text\/event-stream|application\/vnd\.amazon\.eventstream)/i;

@@ -2,10 +2,9 @@ import type { StreamError } from "../../dialects/types.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import { encodeEvent, readEvents, someEvent } from "../../lib/sse.ts";
 import type { StreamMapper } from "../../providers/core/types.ts";
-import { toStreamFailure } from "./block-writer.ts";
 import { dataSays } from "./says.ts";
 import type { StreamObserver } from "./stages.ts";
-import { toStreamError } from "./stream-observer.ts";
+import { toStreamError, toStreamFailure } from "./stream-errors.ts";
 
 type Members = Record<string, unknown>;
 
@@ -37,8 +36,6 @@ export interface TypedStream {
   usageOf(event: Members): unknown;
   /** An error in the form of the stream: one event, or several. */
   toFailures(error: StreamError, seen: StreamProgress): readonly Members[];
-  /** Data after the last event that belongs to the response, such as `[DONE]`. */
-  readonly ending?: string;
 }
 
 const encoder = new TextEncoder();
@@ -51,119 +48,108 @@ function mergeUsage(known: Members | undefined, next: unknown): Members | undefi
   return { ...known, ...Object.fromEntries(reported) };
 }
 
-/** State of a stream. */
-class TypedState {
-  readonly #stream: TypedStream;
+/** Observer of streams of typed events that are forwarded unchanged. */
+export class TypedObserver implements StreamObserver {
+  protected readonly stream: TypedStream;
+  state: StreamObserver["state"] = "open";
+  hasSpoken: boolean;
   usage: Members | undefined;
   model: string | undefined;
   tier: unknown;
   answer: object | undefined;
-  ended: "complete" | "failed" | undefined;
-  #isOver = false;
-  begun: Members | undefined;
-  hasSpoken: boolean;
+  #isEnded = false;
+  #begun: Members | undefined;
   /** Whole events that were sent last. */
-  last: Uint8Array | undefined;
-
-  /** Whether the response is complete. */
-  get isOver(): boolean {
-    return this.#isOver && !(this.ended === "complete" && this.#stream.hasSeveralLast === true);
-  }
+  #last: Uint8Array | undefined;
 
   constructor(stream: TypedStream) {
-    this.#stream = stream;
+    this.stream = stream;
     this.hasSpoken = stream.says === undefined;
   }
 
-  /** Looks for what a block of events says, until something was said. */
-  hear(block: Uint8Array): void {
-    const { says } = this.#stream;
+  push(block: Uint8Array): Uint8Array | undefined {
+    if (this.isOver()) return undefined;
+    const { mark } = this.stream;
+    this.hear(block);
+    const text = decoder.decode(block);
+    if (!mark.test(text)) return block;
+    for (const { data } of readEvents(text)) {
+      const event = mark.test(data) ? parseJson(data) : undefined;
+      if (isObject(event)) this.read(event);
+    }
+    return block;
+  }
+
+  isOver(): boolean {
+    return this.#isEnded && !(this.state === "complete" && this.stream.hasSeveralLast === true);
+  }
+
+  failure(body: object, status: number): Uint8Array {
+    const seen: StreamProgress = { begun: this.#begun, lastText: () => decoder.decode(this.#last) };
+    const events = this.stream.toFailures(toStreamError(body, status), seen);
+    return encoder.encode(events.map((event) => encodeEvent(event, String(event.type))).join(""));
+  }
+
+  /** Looks for what a block that is sent says, until something was said. */
+  protected hear(block: Uint8Array): void {
+    this.#last = block;
+    const { says } = this.stream;
     if (says && !this.hasSpoken) this.hasSpoken = someEvent(block, ({ data }) => dataSays(data, says));
   }
 
-  /** Records an event. */
-  note(event: Members): void {
+  /** Reads an event. */
+  protected read(event: Members): void {
     const type = String(event.type);
-    this.begun ??= event;
-    this.usage = mergeUsage(this.usage, this.#stream.usageOf(event));
+    const { failures, last, warnings, usageOf } = this.stream;
+    this.#begun ??= event;
+    this.usage = mergeUsage(this.usage, usageOf(event));
     const holder = event.message ?? event.response;
     if (isObject(holder) && typeof holder.model === "string") this.model = holder.model;
     if (isObject(holder)) this.tier = holder.service_tier;
-    if (this.#stream.failures.has(type)) this.ended = "failed";
-    else if (this.#stream.last.has(type)) {
-      this.ended = "complete";
+    if (failures.has(type)) this.state = "failed";
+    else if (last.has(type)) {
+      this.state = "complete";
       if (isObject(event.response)) this.answer = event.response;
     }
-    this.#isOver ||= this.ended !== undefined && this.#stream.warnings?.has(type) !== true;
+    this.#isEnded ||= this.state !== "open" && warnings?.has(type) !== true;
   }
 }
 
-function observeWith(
-  state: TypedState,
-  stream: TypedStream,
-  push: StreamObserver["push"],
-): Omit<StreamObserver, "isOver"> {
-  return {
-    push,
-    state: () => state.ended ?? "open",
-    hasSpoken: () => state.hasSpoken,
-    failure(body, status) {
-      const seen: StreamProgress = { begun: state.begun, lastText: () => decoder.decode(state.last) };
-      const events = stream.toFailures(toStreamError(body, status), seen);
-      return encoder.encode(events.map((event) => encodeEvent(event, String(event.type))).join(""));
-    },
-    usage: () => state.usage,
-    model: () => state.model,
-    tier: () => state.tier,
-    answer: () => state.answer,
-  };
-}
+/** As `TypedObserver`, for upstreams that frame the same events differently: `mapper` unpacks them. */
+export class ReframedObserver extends TypedObserver {
+  readonly #mapper: StreamMapper;
+  readonly #provider: string;
+  #failure: Error | undefined;
 
-/** Observer of streams of typed events that are forwarded unchanged. */
-export function createTypedObserver(stream: TypedStream): StreamObserver {
-  const state = new TypedState(stream);
-  const push = (block: Uint8Array): Uint8Array | undefined => {
-    if (state.isOver) return undefined;
-    state.last = block;
-    const text = decoder.decode(block);
-    state.hear(block);
-    if (!stream.mark.test(text)) return block;
-    for (const { data } of readEvents(text)) {
-      const event = stream.mark.test(data) ? parseJson(data) : undefined;
-      if (isObject(event)) state.note(event);
-    }
-    return block;
-  };
-  return { ...observeWith(state, stream, push), isOver: () => state.isOver };
-}
+  constructor(stream: TypedStream, mapper: StreamMapper, provider: string) {
+    super(stream);
+    this.#mapper = mapper;
+    this.#provider = provider;
+  }
 
-/** As `createTypedObserver`, for upstreams that frame the same events differently: `mapper` unpacks them. */
-export function createReframedObserver(stream: TypedStream, mapper: StreamMapper, provider: string): StreamObserver {
-  const state = new TypedState(stream);
-  let failure: Error | undefined;
-  const push = (block: Uint8Array): Uint8Array | undefined => {
+  override push(block: Uint8Array): Uint8Array | undefined {
     let text = "";
     for (const upstream of readEvents(decoder.decode(block))) {
-      if (failure !== undefined || state.isOver) break;
+      if (this.#failure !== undefined || super.isOver()) break;
       try {
         // mappers make events of objects
-        for (const event of mapper.map(upstream) as readonly Members[]) {
-          state.note(event);
+        for (const event of this.#mapper.map(upstream) as readonly Members[]) {
+          this.read(event);
           text += encodeEvent(event, String(event.type));
         }
       } catch (cause) {
-        failure = toStreamFailure(cause, provider);
+        this.#failure = toStreamFailure(cause, this.#provider);
       }
     }
-    if (failure !== undefined && text === "") throw failure;
+    if (this.#failure !== undefined && text === "") throw this.#failure;
     if (text === "") return undefined;
-    state.last = encoder.encode(text);
-    state.hear(state.last);
-    return state.last;
-  };
-  const isOver = () => {
-    if (failure !== undefined) throw failure;
-    return state.isOver;
-  };
-  return { ...observeWith(state, stream, push), isOver };
+    const made = encoder.encode(text);
+    this.hear(made);
+    return made;
+  }
+
+  override isOver(): boolean {
+    if (this.#failure !== undefined) throw this.#failure;
+    return super.isOver();
+  }
 }

@@ -15,12 +15,6 @@ const messages: TypedStream = {
   toFailures: (error) => [toErrorEvent(error)],
 };
 
-/** The error in an event of the Responses API (https://platform.openai.com/docs/api-reference/responses-streaming). */
-export function typedFailureOf({ type, code, message, param, response }: Record<string, unknown>): unknown {
-  if (type === "error") return { code, message, param };
-  return type === "response.failed" && isObject(response) ? response.error : undefined;
-}
-
 /** Number of the last event in a text; -1 if it has no number. */
 function lastNumberIn(text: string): number {
   const numbers = [...text.matchAll(/"sequence_number"\s*:\s*([0-9]{1,9})/g)];
