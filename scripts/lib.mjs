@@ -95,7 +95,8 @@ function holdsLocked(folder) {
   const present = readLock(join(folder, "node_modules/.package-lock.json"));
   if (present === undefined) return false;
   return Object.entries(wanted ?? {}).every(([path, entry]) => {
-    if (path === "" || entry.link) return true;
+    // the project, and its workspaces, which are folders of it
+    if (entry.link || !path.includes("node_modules/")) return true;
     const found = present[path];
     if (found === undefined) return entry.optional === true || entry.devOptional === true || entry.peer === true;
     return found.version === entry.version;

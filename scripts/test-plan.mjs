@@ -10,7 +10,7 @@ import { root } from "./lib.mjs";
 
 export const runtimes = ["bun", "node", "deno"];
 
-/** Names are those of folders or files below tests/, without `.test.ts`. */
+/** Names are those of folders or files below tests/, or of folders in packages/, without `.test.ts`. */
 const tiers = [
   {
     // they start many processes, wait for real time or take over seven seconds: a quarter of them, each on one runtime,
@@ -108,6 +108,7 @@ const tiers = [
     runtimes: ["bun"],
     sampledOn: { node: oneIn(6, 0) },
     names: [
+      "packages",
       "auth",
       "dialects",
       "guardrails",
@@ -143,7 +144,7 @@ function listTests(folder) {
 }
 
 function tierOf(file) {
-  const name = file.slice("tests/".length, -".test.ts".length);
+  const name = file.replace(/^tests\//, "").slice(0, -".test.ts".length);
   return tiers.find(({ names }) => names.some((one) => one === "" || name === one || name.startsWith(`${one}/`)));
 }
 
@@ -176,7 +177,7 @@ function oneOfEachFolder(files, seed) {
  */
 export function assignFiles({ paths, isWhole, seed, runtimes: asked }) {
   const listed = paths.flatMap((path) => (statSync(join(root, path)).isDirectory() ? listTests(path) : [path]));
-  const files = paths.length > 0 ? listed : listTests("tests");
+  const files = paths.length > 0 ? listed : [...listTests("tests"), ...listTests("packages")];
   const byTier = groupBy(files, tierOf);
   const assigned = Object.fromEntries(asked.map((runtime) => [runtime, []]));
   const rows = tiers.flatMap((tier) => {

@@ -5,11 +5,14 @@ import { consoleLayers } from "./support/console-rules.ts";
 import { foreignInput } from "./support/foreign-input.ts";
 import * as providerRules from "./support/provider-words.ts";
 import * as repositoryRules from "./support/repository-rules.ts";
-import { readSourceFiles, tokenize, toSourceFile } from "./support/source-files.ts";
+import { readSourceFiles, type SourceFile, tokenize, toSourceFile } from "./support/source-files.ts";
 
-const sources = readSourceFiles("src");
+/** Whether a file is a source of a package: its tests and its benchmark may use a runtime. */
+const isOfPackage = ({ path }: SourceFile) => /^packages\/[^/]+\/src\//.test(path);
+
+const sources = [...readSourceFiles("src"), ...readSourceFiles("packages").filter(isOfPackage)];
 const consoleSources = readSourceFiles("console/src").filter(({ path }) => path !== "mod.ts");
-const repository = readSourceFiles("src", "tests", "scripts", "bench", "examples");
+const repository = readSourceFiles("packages", "src", "tests", "scripts", "bench", "examples");
 
 test("the sources are found", () => {
   assert.ok(sources.some(({ path }) => path.startsWith("src/lib/")));
@@ -67,6 +70,12 @@ for (const [path, text, wanted] of [
   ["src/gateway.ts", 'import x from "../mod.ts";', ["src/gateway.ts:1: gateway imports from outside src (../mod.ts)"]],
   ["src/gateway.ts", 'import x from "gateway";', ["src/gateway.ts:1: gateway imports from outside src (gateway)"]],
   ["src/misc/a.ts", "", ['src/misc/a.ts: "misc" has no layer']],
+  [
+    "packages/a/src/a.ts",
+    'import { x } from "../../../src/lib/a.ts";',
+    ["packages/a/src/a.ts:1: packages imports lib (../../../src/lib/a.ts), a higher layer"],
+  ],
+  ["src/lib/a.ts", 'import { x } from "../../packages/a/src/a.ts";', []],
   [
     "src/providers/openai/mod.ts",
     'import { x } from "../call.ts"; import { y } from "../../lib/json.ts"; import * as v from "valibot";',

@@ -1,4 +1,4 @@
-import { compilePattern, PatternSum } from "../lib/pattern.ts";
+import { compilePattern, PatternSum } from "../../packages/patterns/src/pattern.ts";
 import { runNow, type Steps } from "../lib/steps.ts";
 import { maxCheckPatterns } from "./tenant-patterns.ts";
 

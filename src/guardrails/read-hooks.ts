@@ -1,8 +1,9 @@
 import * as v from "valibot";
+import { PatternSum } from "../../packages/patterns/src/pattern.ts";
 import { crc32 } from "../lib/hash.ts";
 import { plainIssues } from "../lib/issues.ts";
 import { isObject } from "../lib/json.ts";
-import { maxConfigPatterns, PatternSum } from "../lib/pattern.ts";
+import { maxConfigPatterns } from "../lib/pattern-limits.ts";
 import { VerdictOutcome } from "../schemas/verdict-outcome.ts";
 import { maxSavedPatterns } from "./tenant-patterns.ts";
 import {

@@ -1,4 +1,4 @@
-import type { PatternSum } from "../lib/pattern.ts";
+import type { PatternSum } from "../../packages/patterns/src/pattern.ts";
 import {
   findSavedProblems,
   findSavedWarnings,

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { compilePattern, type Pattern, PatternSum } from "../lib/pattern.ts";
+import { compilePattern, type Pattern, PatternSum } from "../../packages/patterns/src/pattern.ts";
 import type { Steps } from "../lib/steps.ts";
 import { CheckError, type WindowFinding } from "./types.ts";
 

@@ -1,7 +1,7 @@
 import type { GenericSchema } from "valibot";
+import type { PatternAmount } from "../../packages/patterns/src/pattern.ts";
 import type { Clock } from "../lib/clock.ts";
 import type { Outbound } from "../lib/outbound.ts";
-import type { PatternAmount } from "../lib/pattern.ts";
 import type { Soon } from "../lib/soon.ts";
 import type { Steps } from "../lib/steps.ts";
 import type { JsonPieces } from "./json-pieces.ts";

@@ -8,7 +8,7 @@ export type Steps<Result> = Generator<number, Result, void>;
 export const stepsPerPiece = 25_000;
 
 /** Work exceeded its limit of steps. */
-export class StepsError extends Error {
+class StepsError extends Error {
   override readonly name = "StepsError";
 }
 

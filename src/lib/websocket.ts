@@ -1,14 +1,5 @@
+import type { SocketClose, SocketMessage } from "../../packages/websocket-frames/src/frames.ts";
 import type { HeaderMap } from "./headers.ts";
-
-/** A text or binary message. */
-export type SocketMessage = string | Uint8Array;
-
-/** How a WebSocket closed (RFC 6455, section 7.4). */
-export interface SocketClose {
-  /** 1005: the peer gave no code. 1006: the connection was lost. */
-  code: number;
-  reason: string;
-}
 
 /** Receives the events of a WebSocket. */
 export interface SocketListener {

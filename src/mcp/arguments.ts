@@ -1,7 +1,7 @@
+import { checkJsonSteps, type JsonSchemaProblem, JsonSchemaWork } from "../../packages/json-schema/src/check.ts";
+import { type JsonSchema, JsonSchemaError, readJsonSchema } from "../../packages/json-schema/src/schema.ts";
 import type { McpServer } from "../control/mcp/mcp-server.ts";
 import { RpcError } from "../errors.ts";
-import { type JsonSchema, JsonSchemaError, readJsonSchema } from "../lib/json-schema.ts";
-import { checkJsonSteps, type JsonSchemaProblem, JsonSchemaWork } from "../lib/json-schema-check.ts";
 import { runPaced } from "../lib/pace.ts";
 import type { McpCall } from "./mcp-call.ts";
 import { codes } from "./protocol.ts";

@@ -1,5 +1,6 @@
+import { compilePattern, PatternSum } from "../../packages/patterns/src/pattern.ts";
 import { isObject } from "../lib/json.ts";
-import { compilePattern, maxConditionPatterns, PatternSum } from "../lib/pattern.ts";
+import { maxConditionPatterns } from "../lib/pattern-limits.ts";
 import type { Steps } from "../lib/steps.ts";
 import type { ConfigProblem } from "./problem.ts";
 

@@ -1,8 +1,9 @@
 import * as v from "valibot";
+import { PatternSum } from "../../packages/patterns/src/pattern.ts";
 import { plainIssues } from "../lib/issues.ts";
 import { isObject, stringOf } from "../lib/json.ts";
 import { toSnake } from "../lib/member-names.ts";
-import { maxConditionPatterns, maxConfigPatterns, PatternSum } from "../lib/pattern.ts";
+import { maxConditionPatterns, maxConfigPatterns } from "../lib/pattern-limits.ts";
 import {
   breakerMembers,
   cacheMembers,

@@ -1,5 +1,6 @@
 import type { Server, ServerWebSocket, WebSocketHandler } from "bun";
-import type { SocketAcceptance, SocketClose, SocketEnd, SocketListener, SocketMessage } from "../lib/websocket.ts";
+import type { SocketClose, SocketMessage } from "../../packages/websocket-frames/src/frames.ts";
+import type { SocketAcceptance, SocketEnd, SocketListener } from "../lib/websocket.ts";
 
 /** Idle seconds after which Bun closes a WebSocket; it sends pings before that. */
 const idleSeconds = 60;

@@ -1,4 +1,5 @@
-import type { SocketAcceptance, SocketClose, SocketEnd, SocketListener, SocketMessage } from "../lib/websocket.ts";
+import type { SocketClose, SocketMessage } from "../../packages/websocket-frames/src/frames.ts";
+import type { SocketAcceptance, SocketEnd, SocketListener } from "../lib/websocket.ts";
 
 /** Seconds after which Deno pings an idle client, and disconnects one that does not respond. */
 const idleSeconds = 30;

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { Socket } from "node:net";
-import type { SocketClose, SocketEnd, SocketListener, SocketMessage } from "../lib/websocket.ts";
+import type { SocketClose, SocketMessage } from "../../packages/websocket-frames/src/frames.ts";
 import {
   encodeClose,
   encodeFrame,
@@ -9,7 +9,8 @@ import {
   opcodes,
   type SocketEvent,
   SocketProtocolError,
-} from "../lib/websocket-frames.ts";
+} from "../../packages/websocket-frames/src/frames.ts";
+import type { SocketEnd, SocketListener } from "../lib/websocket.ts";
 
 /** Time for a peer to respond to a close and to disconnect. */
 const goodbyeMs = 1_000;

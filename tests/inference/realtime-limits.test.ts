@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import type { WebSocket } from "ws";
-import type { SocketClose, SocketListener, SocketMessage } from "../../src/lib/websocket.ts";
+import type { SocketClose, SocketMessage } from "../../packages/websocket-frames/src/frames.ts";
+import type { SocketListener } from "../../src/lib/websocket.ts";
 import { call, done } from "../support/control.ts";
 import {
   createTemporaryFolder,

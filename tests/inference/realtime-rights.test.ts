@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { SocketClose, SocketEnd } from "../../src/lib/websocket.ts";
+import type { SocketClose } from "../../packages/websocket-frames/src/frames.ts";
+import type { SocketEnd } from "../../src/lib/websocket.ts";
 import { type CallOptions, call, done } from "../support/control.ts";
 import { createTestClock, createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
 import { addPerson } from "../support/people.ts";

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { SocketClose, SocketMessage } from "../../packages/websocket-frames/src/frames.ts";
 import { type RelayEnd, type RelayStop, relaySockets } from "../../src/inference/realtime/socket-relay.ts";
-import type { SocketClose, SocketEnd, SocketListener, SocketMessage } from "../../src/lib/websocket.ts";
+import type { SocketEnd, SocketListener } from "../../src/lib/websocket.ts";
 import { createTestClock } from "../support/gateway.ts";
 
 /** A WebSocket that does as the test says. */

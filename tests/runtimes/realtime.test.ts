@@ -8,7 +8,7 @@ import { createServer as createTlsServer } from "node:tls";
 import OpenAI from "openai";
 import { OpenAIRealtimeWS } from "openai/realtime/ws";
 import { WebSocketServer } from "ws";
-import { encodeMessage } from "../../src/lib/websocket-frames.ts";
+import { encodeMessage } from "../../packages/websocket-frames/src/frames.ts";
 import { createCertificate } from "../support/certificate.ts";
 import {
   createFolder,

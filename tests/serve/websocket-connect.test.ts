@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createServer as createTlsServer } from "node:tls";
+import type { SocketClose, SocketMessage } from "../../packages/websocket-frames/src/frames.ts";
 import { createAddressGuard } from "../../src/lib/address.ts";
 import { createSocketOutbound, OutboundError, type SocketInit } from "../../src/lib/outbound.ts";
-import type { SocketClose, SocketEnd, SocketMessage } from "../../src/lib/websocket.ts";
+import type { SocketEnd } from "../../src/lib/websocket.ts";
 import { createSocketConnector } from "../../src/serve/websocket-connect.ts";
 import { createCertificate } from "../support/certificate.ts";
 import { eventually, startServer, startSocketServer, type Upstream } from "../support/upstream.ts";

@@ -1,8 +1,9 @@
 import { builtinModules } from "node:module";
 import { importsOf, resolveImport, type SourceFile, type Token } from "./source-files.ts";
 
-/** Folders and files of `src`, lowest layer first: a file imports from its own folder and from lower layers. */
+/** `packages`, and folders and files of `src`, lowest layer first: a file imports from its own folder and from lower layers. */
 const layers = [
+  "packages",
   "version",
   "lib",
   "errors schemas",
@@ -24,9 +25,9 @@ export type Rule = (files: readonly SourceFile[]) => string[];
 
 const isIn = (path: string, ...folders: string[]): boolean => folders.some((folder) => path.startsWith(`${folder}/`));
 
-/** The part of `src` a path belongs to: a folder's name or a file's without ending. */
+/** The part a path belongs to: `packages`, or of `src` a folder's name or a file's without ending. */
 function partOf(path: string): string | undefined {
-  return /^src\/([^/]+?)(?:\.ts$|\/)/.exec(path)?.[1];
+  return path.startsWith("packages/") ? "packages" : /^src\/([^/]+?)(?:\.ts$|\/)/.exec(path)?.[1];
 }
 
 function rankOf(part: string | undefined): number {

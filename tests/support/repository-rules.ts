@@ -63,7 +63,7 @@ function namesTaken(file: SourceFile): string[] {
 export const unusedExports: Rule = (files) => {
   const taken = new Set(files.flatMap(namesTaken));
   return files
-    .filter(({ path }) => path.startsWith("src/") && !path.startsWith("src/db/tables/"))
+    .filter(({ path }) => /^(?:src|packages\/[^/]+\/src)\//.test(path) && !path.startsWith("src/db/tables/"))
     .flatMap((file) =>
       taken.has(`${file.path}#*`)
         ? []

@@ -1,10 +1,5 @@
-import type {
-  SocketAcceptance,
-  SocketClose,
-  SocketEnd,
-  SocketListener,
-  SocketMessage,
-} from "../../src/lib/websocket.ts";
+import type { SocketClose, SocketMessage } from "../../packages/websocket-frames/src/frames.ts";
+import type { SocketAcceptance, SocketEnd, SocketListener } from "../../src/lib/websocket.ts";
 
 /** The client's side of a session in a test. */
 export interface SocketHost {

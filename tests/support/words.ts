@@ -62,7 +62,7 @@ export function wordsInSource({ path, text, tokens }: SourceFile): string[] {
   for (const [index, token] of tokens.entries()) {
     if (token.kind !== "string" || !isProse(token.text)) continue;
     const isTitle = tokens[index - 1]?.text === "(" && titled.has(tokens[index - 2]?.text ?? "");
-    if (isTitle || path.startsWith("src/")) found.push(...inProse(path, token.line, token.text));
+    if (isTitle || /^(?:packages\/[^/]+\/)?src\//.test(path)) found.push(...inProse(path, token.line, token.text));
   }
   return found;
 }

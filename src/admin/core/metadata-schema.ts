@@ -1,7 +1,7 @@
+import { checkJson } from "../../../packages/json-schema/src/check.ts";
+import { type JsonSchema, JsonSchemaError, readJsonSchema } from "../../../packages/json-schema/src/schema.ts";
 import type { OrganisationRow } from "../../db/tables/tenants.ts";
 import { isObject } from "../../lib/json.ts";
-import { type JsonSchema, JsonSchemaError, readJsonSchema } from "../../lib/json-schema.ts";
-import { checkJson } from "../../lib/json-schema-check.ts";
 import { refuseField } from "./request.ts";
 
 /** Metadata of a record: strings by name. */

@@ -1,5 +1,5 @@
+import { toCanonical } from "../../../packages/json-schema/src/schema.ts";
 import { sha256Hex } from "../../lib/hash.ts";
-import { toCanonical } from "../../lib/json-schema.ts";
 import type { CapabilityKind } from "./mcp-server.ts";
 import { isSameJson } from "./same-json.ts";
 

@@ -1,9 +1,9 @@
+import { toCanonical } from "../../../packages/json-schema/src/schema.ts";
 import type { Statement } from "../../db/client.ts";
 import type { ControlStores } from "../../db/stores/control.ts";
 import type { JsonValue } from "../../db/tables/columns.ts";
 import type { McpCapabilityRow, McpIntegrationRow } from "../../db/tables/mcp.ts";
 import { stringOf } from "../../lib/json.ts";
-import { toCanonical } from "../../lib/json-schema.ts";
 import { isPinned, pinnedDigest } from "./definitions.ts";
 import type { CapabilityKind } from "./mcp-server.ts";
 import { listForms, type ReadList } from "./read-upstream.ts";

@@ -1,6 +1,6 @@
 import * as v from "valibot";
-import { type JsonSchema, JsonSchemaError, readJsonSchema } from "../../lib/json-schema.ts";
-import { checkJsonSteps, type JsonSchemaProblem, JsonSchemaWork } from "../../lib/json-schema-check.ts";
+import { checkJsonSteps, type JsonSchemaProblem, JsonSchemaWork } from "../../../packages/json-schema/src/check.ts";
+import { type JsonSchema, JsonSchemaError, readJsonSchema } from "../../../packages/json-schema/src/schema.ts";
 import { afterOnly, type Check, CheckError, type Work } from "../types.ts";
 
 const Schema = v.pipe(

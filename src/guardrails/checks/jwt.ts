@@ -1,11 +1,11 @@
 import { jwtVerify } from "jose";
 import * as v from "valibot";
+import { PatternSum } from "../../../packages/patterns/src/pattern.ts";
 import { createAddressGuard } from "../../lib/address.ts";
 import { BoundedMap } from "../../lib/bounded-map.ts";
 import { sha256Hex } from "../../lib/hash.ts";
 import { isHeaderName, isHeaderValue } from "../../lib/headers.ts";
 import { isObject } from "../../lib/json.ts";
-import { PatternSum } from "../../lib/pattern.ts";
 import { type TokenAlgorithm, tokenAlgorithms } from "../../schemas/auth-settings.ts";
 import { callService, mayBeCarried, ServiceUrl } from "../call.ts";
 import { type ClaimMatcher, createClaimMatcher, matchTypes } from "../claim-match.ts";

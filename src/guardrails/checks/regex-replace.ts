@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { Pattern } from "../../lib/pattern.ts";
+import type { Pattern } from "../../../packages/patterns/src/pattern.ts";
 import type { Steps } from "../../lib/steps.ts";
 import { charactersOf, findIn, lengthForPattern, toPattern } from "../tenant-patterns.ts";
 import { bothPhases, type Check, CheckError } from "../types.ts";

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { PatternSum } from "../../lib/pattern.ts";
+import { PatternSum } from "../../../packages/patterns/src/pattern.ts";
 import { JsonObject } from "../../schemas/objects.ts";
 import { type ClaimMatcher, createClaimMatcher, matchTypes } from "../claim-match.ts";
 import { factOf, holdsBy, operators } from "../request-facts.ts";

@@ -1,6 +1,6 @@
+import type { SocketMessage } from "../../../packages/websocket-frames/src/frames.ts";
 import type { UncountedCall } from "../../context/call-record.ts";
 import { finiteNumber, isObject, parseJson, stringOf } from "../../lib/json.ts";
-import type { SocketMessage } from "../../lib/websocket.ts";
 import { BodyPieces } from "../../logs/body.ts";
 import { addUsage, toLoggedUsage, withUnits } from "../../logs/usage.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";

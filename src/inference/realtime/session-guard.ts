@@ -1,3 +1,4 @@
+import type { SocketMessage } from "../../../packages/websocket-frames/src/frames.ts";
 import type { CallerContext } from "../../context.ts";
 import { GuardrailDeniedError } from "../../errors.ts";
 import { RequestStrings } from "../../guardrails/members.ts";
@@ -9,7 +10,6 @@ import type { Body, Hook } from "../../guardrails/types.ts";
 import { WindowChecks } from "../../guardrails/window.ts";
 import { parseExact } from "../../lib/exact-numbers.ts";
 import { isObject } from "../../lib/json.ts";
-import type { SocketMessage } from "../../lib/websocket.ts";
 import { EventWindow } from "../stream/stream-window.ts";
 import { toErrorEvent } from "./session-errors.ts";
 import type { RelayStop, Screened, SessionScreen } from "./socket-relay.ts";

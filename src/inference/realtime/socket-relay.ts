@@ -1,6 +1,7 @@
+import type { SocketClose, SocketMessage } from "../../../packages/websocket-frames/src/frames.ts";
 import type { RunningStream } from "../../context.ts";
 import type { Clock } from "../../lib/clock.ts";
-import { type SocketClose, type SocketEnd, type SocketMessage, toSendableClose } from "../../lib/websocket.ts";
+import { type SocketEnd, toSendableClose } from "../../lib/websocket.ts";
 import { clientStallMs } from "../../upstream/client-stream.ts";
 
 /** Who ended a relay. */

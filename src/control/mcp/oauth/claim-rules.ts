@@ -1,6 +1,7 @@
+import { compilePattern, type Pattern, PatternSum } from "../../../../packages/patterns/src/pattern.ts";
 import type { Claims } from "../../../auth/jwt-claims.ts";
 import { memoizeText } from "../../../lib/bounded-map.ts";
-import { compilePattern, maxConfigPatterns, type Pattern, PatternSum } from "../../../lib/pattern.ts";
+import { maxConfigPatterns } from "../../../lib/pattern-limits.ts";
 import { runNow } from "../../../lib/steps.ts";
 
 /** What the claims of a token must satisfy. */

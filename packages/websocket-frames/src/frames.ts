@@ -1,4 +1,12 @@
-import type { SocketClose, SocketMessage } from "./websocket.ts";
+/** A text or binary message. */
+export type SocketMessage = string | Uint8Array;
+
+/** How a WebSocket closed (RFC 6455, section 7.4). */
+export interface SocketClose {
+  /** 1005: the peer gave no code. 1006: the connection was lost. */
+  code: number;
+  reason: string;
+}
 
 /** Opcodes (RFC 6455, section 5.2). */
 export const opcodes = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;

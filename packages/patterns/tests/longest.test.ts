@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compilePattern, PatternSum } from "../../src/lib/pattern.ts";
+import { compilePattern, PatternSum } from "../src/pattern.ts";
 
 for (const [rule, longest] of [
   ["abc", 3],

@@ -1,17 +1,14 @@
 import { RE2JS } from "re2js";
-import { AutomatonScan, largestAutomaton, PatternAutomaton } from "./pattern-automaton.ts";
-import { PatternPrefix } from "./pattern-prefix.ts";
-import { createProgram, type Program } from "./pattern-program.ts";
-import { type Found, PatternSearch } from "./pattern-search.ts";
-import { estimatePatternSize } from "./pattern-size.ts";
+import { AutomatonScan, largestAutomaton, PatternAutomaton } from "./automaton.ts";
+import { PatternPrefix } from "./prefix.ts";
+import { createProgram, type Program } from "./program.ts";
+import { type Found, PatternSearch } from "./search.ts";
+import { estimatePatternSize } from "./size.ts";
 import { type Steps, stepsPerPiece } from "./steps.ts";
 
-/** Limits of a tenant's pattern: characters, and instructions, which repetitions multiply. */
+/** Limits of a pattern: characters, and instructions, which repetitions multiply. */
 const maxPatternLength = 1_000;
 const maxPatternSize = 2_500;
-/** Most instructions of all patterns of a config, separately for guardrails and conditions. */
-export const maxConfigPatterns = 10_000;
-export const maxConditionPatterns = 30_000;
 
 /** Shorter strings are searched without an automaton. */
 const shortText = 64;
@@ -46,7 +43,7 @@ export class PatternSum implements PatternAmount {
   }
 }
 
-/** A tenant's pattern; matching takes at most as many steps per character as it has instructions. */
+/** A compiled pattern; matching takes at most as many steps per character as it has instructions. */
 export class Pattern implements PatternAmount {
   readonly #program: Program;
   /** Made for the first text that is long enough to need it. */
@@ -174,7 +171,7 @@ function toFlags(flags: string): number {
 }
 
 /**
- * Compiles a tenant's pattern (https://github.com/google/re2/wiki/Syntax). The only way to do so: oversized patterns are
+ * Compiles a pattern (https://github.com/google/re2/wiki/Syntax). The only way to do so: oversized patterns are
  * rejected before they take time and memory.
  *
  * @param sum Patterns with the same limit; this one is added.

@@ -1,4 +1,4 @@
-import { accepts, isWord, op, type Program, placeOf } from "./pattern-program.ts";
+import { accepts, isWord, op, type Program, placeOf } from "./program.ts";
 
 /** Programs with more instructions have no automaton: its states would take too much memory. */
 export const largestAutomaton = 300;

@@ -1,8 +1,6 @@
-import * as v from "valibot";
-import { plainIssues } from "./issues.ts";
-import { isObject } from "./json.ts";
-import { jsonFormats } from "./json-formats.ts";
-import { compilePattern, type Pattern, type PatternAmount, PatternSum } from "./pattern.ts";
+import { compilePattern, type Pattern, type PatternAmount, PatternSum } from "../../patterns/src/pattern.ts";
+import { jsonFormats } from "./formats.ts";
+import { isObject, readKeywords, type SchemaKeywords } from "./keywords.ts";
 
 /** A JSON schema is unusable, or a value too large for it. The message is for the author of the schema. */
 export class JsonSchemaError extends Error {
@@ -61,8 +59,6 @@ const maxSchemaDepth = 32;
 const maxPatterns = 50;
 /** Instructions of all patterns of a schema. */
 const maxPatternSizes = 10_000;
-/** Longest `$id`, `$anchor` and `$ref`. */
-const maxReferenceLength = 1_000;
 
 /** Keywords whose value is a schema, a list of schemas, or an object of schemas. */
 const singleKeywords: readonly string[] = [
@@ -85,44 +81,6 @@ const namedKeywords: readonly string[] = [
   "patternProperties",
   "dependentSchemas",
 ];
-
-const Text = v.optional(v.string());
-const Reference = v.optional(v.pipe(v.string(), v.maxLength(maxReferenceLength)));
-const Num = v.optional(v.number());
-const Count = v.optional(v.pipe(v.number(), v.integer(), v.minValue(0)));
-const Names = v.array(v.string());
-const Type = v.picklist(["array", "boolean", "integer", "null", "number", "object", "string"]);
-
-/** Keywords without subschemas. Unlisted keywords have no effect, or belong to other drafts: they are ignored. */
-const Keywords = v.object({
-  $id: Reference,
-  $anchor: Reference,
-  $ref: Reference,
-  pattern: Text,
-  format: Text,
-  enum: v.optional(v.array(v.unknown())),
-  const: v.optional(v.unknown()),
-  type: v.optional(v.union([Type, v.array(Type)])),
-  minimum: Num,
-  maximum: Num,
-  exclusiveMinimum: Num,
-  exclusiveMaximum: Num,
-  multipleOf: v.optional(v.pipe(v.number(), v.gtValue(0))),
-  minLength: Count,
-  maxLength: Count,
-  minItems: Count,
-  maxItems: Count,
-  minContains: Count,
-  maxContains: Count,
-  minProperties: Count,
-  maxProperties: Count,
-  uniqueItems: v.optional(v.boolean()),
-  required: v.optional(Names),
-  dependentRequired: v.optional(v.record(v.string(), Names)),
-});
-
-/** Keywords of one schema. */
-type SchemaKeywords = v.InferOutput<typeof Keywords>;
 
 /** Schemas by name, and unresolved references. */
 class SchemaReader {
@@ -149,8 +107,8 @@ class SchemaReader {
     if (!isObject(written)) throw new JsonSchemaError("must be a schema: an object, true or false");
     if (depth > maxSchemaDepth) throw new JsonSchemaError(`must have at most ${maxSchemaDepth} levels`);
     if (written.$dynamicRef !== undefined) throw new JsonSchemaError("cannot be used here: use $ref", ["$dynamicRef"]);
-    const { success, output: keywords, issues } = v.safeParse(Keywords, written, plainIssues);
-    if (!success) throw new JsonSchemaError(issues[0].message, [v.getDotPath(issues[0]) ?? ""]);
+    const keywords = readKeywords(written);
+    if ("problem" in keywords) throw new JsonSchemaError(keywords.problem, [keywords.path]);
     const { $id, $anchor, $ref } = keywords;
     const own = $id === undefined ? base : resolveAddress($id, base);
     const inside = (value: unknown, path: string): SchemaNode =>

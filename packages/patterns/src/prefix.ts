@@ -1,4 +1,4 @@
-import { accepts, op, type Program } from "./pattern-program.ts";
+import { accepts, op, type Program } from "./program.ts";
 
 /** Most characters of a prefix. */
 const longestPrefix = 6;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { JsonSchemaError, readJsonSchema } from "../../src/lib/json-schema.ts";
-import { checkJson, JsonSchemaWork } from "../../src/lib/json-schema-check.ts";
+import { checkJson, JsonSchemaWork } from "../src/check.ts";
+import { JsonSchemaError, readJsonSchema } from "../src/schema.ts";
 
 const tree = {
   $defs: { node: { type: "object", properties: { next: { $ref: "#/$defs/node" } }, additionalProperties: false } },
@@ -86,14 +86,24 @@ for (const [written, message] of [
   [true, /^must be a JSON schema, written as an object$/],
   [[], /^must be a JSON schema, written as an object$/],
   [undefined, /^must be a JSON schema, written as an object$/],
-  [{ type: "text" }, /^type: /],
+  [{ type: "text" }, /^type: has a value that cannot be used$/],
+  [{ type: ["string", "text"] }, /^type: has a value that cannot be used$/],
+  [{ $ref: "#".repeat(1_001) }, /^\$ref: must have at most 1000 characters$/],
+  [{ minLength: "1" }, /^minLength: must be a number$/],
+  [{ maxItems: 1.5 }, /^maxItems: must be a whole number$/],
+  [{ properties: { a: { maxItems: -1 } } }, /^properties\.a\.maxItems: must be at least 0$/],
+  [{ uniqueItems: 1 }, /^uniqueItems: must be true or false$/],
+  [{ enum: "a" }, /^enum: must be a list$/],
+  [{ required: ["a", 1] }, /^required\.1: must be a string$/],
+  [{ dependentRequired: 1 }, /^dependentRequired: must be an object$/],
+  [{ dependentRequired: { a: ["b", null] } }, /^dependentRequired\.a\.1: must be a string$/],
   [{ properties: { a: { items: [{}] } } }, /^properties\.a\.items: must be a schema/],
   [{ anyOf: {} }, /^anyOf: must be a list of schemas$/],
   [{ items: { allOf: [{}, { properties: [] }] } }, /^items\.allOf\[1\]\.properties: must be an object of schemas$/],
   [{ pattern: "(?=a)" }, /^the pattern \(\?=a\) is not a valid regular expression: /],
   [{ patternProperties: { "(a)\\1": {} } }, /is not a valid regular expression: /],
-  [{ multipleOf: 0 }, /^multipleOf: /],
-  [{ required: "a" }, /^required: /],
+  [{ multipleOf: 0 }, /^multipleOf: must be above 0$/],
+  [{ required: "a" }, /^required: must be a list$/],
   [{ $ref: "#/$defs/none" }, /^must contain the target of its reference: #\/\$defs\/none$/],
   [{ $ref: "https://host.example/schema.json" }, /^must contain the target of its reference: https:/],
   [{ items: { $dynamicRef: "#a" } }, /^items\.\$dynamicRef: cannot be used here: use \$ref$/],

@@ -1,4 +1,4 @@
-import { accepts, op, type Program, placeOf } from "./pattern-program.ts";
+import { accepts, op, type Program, placeOf } from "./program.ts";
 
 /** A match: index of its first character, and index after its last. */
 export interface Found {

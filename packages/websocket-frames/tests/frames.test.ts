@@ -8,7 +8,7 @@ import {
   opcodes,
   type SocketEvent,
   SocketProtocolError,
-} from "../../src/lib/websocket-frames.ts";
+} from "../src/frames.ts";
 
 const mask = Uint8Array.of(1, 2, 250, 4);
 const bytes = (...values: number[]) => Uint8Array.from(values);
