@@ -42,7 +42,8 @@ const wholeNames = new Set([
   "xapikey",
   "cookie",
 ]);
-const urlName = /ur[il]$/i;
+/** Fields with an address, whose path or query may be a credential. */
+const urlName = /(?:ur[il]|custom_?host)$/i;
 const moving = new Set(["provider", "virtual_key", "custom_host", "host"]);
 /** Most secrets of one content: each is sealed separately. A config has up to 1,000 targets, each with a key or two. */
 const maxSecrets = 2_000;

@@ -23,9 +23,9 @@ const url = `file:${file}`;
 let gateway: TestGateway;
 let upstream: RecordingUpstream;
 before(async () => {
-  upstream = await startRecordingUpstream(({ path, text }, response) => {
+  upstream = await startRecordingUpstream(({ path, text, headers }, response) => {
     if (text.includes("fail please")) {
-      const message = `Cannot POST ${path}: no route for ${path.split("/")[2]}`;
+      const message = `Cannot POST ${path} of ${headers.authorization}: no route for ${path.split("/")[2]}`;
       response.writeHead(400, { "content-type": "application/json" });
       return response.end(JSON.stringify({ error: { message, type: "x", code: null, param: null } }));
     }
@@ -96,7 +96,7 @@ test("a host whose path may be a credential is called in clear, stored sealed an
     await read("POST /providers/hosted/test"),
     await read("POST /configs/explain", { config: { provider: "@hosted" }, request }),
   ];
-  for (const text of seen) assert.ok(!text.includes(planted), text);
+  for (const text of seen) assert.ok(!text.includes(planted) && !text.includes(secret), text);
   const { configurations } = await done<{ configurations: object }>(call(gateway, "GET /integrations/hosted", { key }));
   assert.deepEqual(configurations, { masked_custom_host: shown() });
   assert.ok(!stored().includes(planted));
@@ -137,6 +137,54 @@ test("the host of a model is sealed and masked as that of an integration", async
   const text = JSON.stringify(await done(call(gateway, `GET /integrations/${id}/models`, { key })));
   assert.ok(text.includes(`"masked_custom_host":"${shown()}"`) && !text.includes(own), text);
   assert.ok(!stored().includes(own));
+});
+
+test("the host of a config is sealed and masked too, and one that a caller names is not in the row", async () => {
+  const own = "Y2ZnaDE5Zi0xYjJjLTRkM2UtYjRhNS";
+  const config = { provider: "openai", api_key: secret, custom_host: hostAt(own) };
+  const { slug } = await done<{ slug: string }>(
+    call(gateway, "POST /configs", { key, body: { name: "Hosted", config } }),
+  );
+  const ask = async (headers: Record<string, string>, content: string) => {
+    const response = await gateway.fetch("/v1/chat/completions", {
+      method: "POST",
+      headers: { "x-gateway-api-key": key, "content-type": "application/json", ...headers },
+      body: JSON.stringify({ model: "m", messages: [{ role: "user", content }] }),
+    });
+    const text = await response.text();
+    assert.deepEqual(
+      upstream.requests.splice(0).map(({ path }) => path),
+      pathOf(own),
+    );
+    const row = JSON.stringify(await waitForLog(gateway, response.headers.get("x-gateway-trace-id") ?? ""));
+    // who names a host and a credential may see them in an error
+    const others = "x-gateway-config" in headers ? [text, row] : [row];
+    for (const one of others) assert.ok(!one.includes(own) && !one.includes(secret), one);
+  };
+  const named = {
+    "x-gateway-provider": "openai",
+    "x-gateway-custom-host": hostAt(own),
+    authorization: `Bearer ${secret}`,
+  };
+  for (const content of ["hello", "fail please"]) {
+    await ask({ "x-gateway-config": slug }, content);
+    await ask(named, content);
+  }
+  const shownConfig = JSON.stringify(await done(call(gateway, `GET /configs/${slug}`, { key })));
+  assert.ok(shownConfig.includes(shown()) && !shownConfig.includes(own), shownConfig);
+  assert.ok(!stored().includes(own));
+  const set = (custom_host: string, more: object = {}) =>
+    problem(gateway, `PUT /configs/${slug}`, {
+      key,
+      body: { config: { ...config, api_key: "fa*****890", custom_host, ...more } },
+    });
+  const { config: written } = await done<{ config: string | Record<string, string> }>(
+    call(gateway, `GET /configs/${slug}`, { key }),
+  );
+  const mask = Object(typeof written === "string" ? JSON.parse(written) : written).api_key;
+  assert.equal(await set(shown(), { api_key: mask }), fine);
+  await ask({ "x-gateway-config": slug }, "hello");
+  assert.match(await set(hostAt(`${own}0a1b2`), { api_key: mask }), /^400 /);
 });
 
 test("a host that an earlier version stored in clear is sealed at the next start", async () => {

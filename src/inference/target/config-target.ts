@@ -2,11 +2,12 @@ import type { CallerContext, Services } from "../../context.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import { readStoredName, type StoredName } from "../../control/stored-name.ts";
 import { InvalidRequestError } from "../../errors.ts";
+import { isObject } from "../../lib/json.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { ConfigNode, InheritedSettings } from "../../routing/config.ts";
 import { readCallerSetting, withoutKey } from "./caller-setting.ts";
 import { hasSavedConfig, type RequestConfig } from "./config-source.ts";
-import { requireCustomHost } from "./custom-host.ts";
+import { noteCustomHost, requireCustomHost } from "./custom-host.ts";
 import { readStoredDestination, refuseNames } from "./stored-provider.ts";
 import { readRequestDestination } from "./target.ts";
 
@@ -99,6 +100,20 @@ function holdsSecret(
   return apiKey !== undefined || names.some((name) => name === "oauth" || contentRules.secretSettings.has(name));
 }
 
+/**
+ * Notes the credentials of a target of a saved config, which its caller need not know: responses and log rows of a provider
+ * that repeats them show masks.
+ */
+function noteSavedSecrets({ apiKey, providerSettings }: ConfigNode, { log, services }: CallerContext): void {
+  log.isManaged = true;
+  if (apiKey !== undefined) log.secrets.push(apiKey);
+  for (const [name, value] of Object.entries(providerSettings)) {
+    const secret = name === "oauth" && isObject(value) ? value.client_secret : value;
+    const isSecret = name === "oauth" || services.contentRules.secretSettings.has(name);
+    if (isSecret && typeof secret === "string") log.secrets.push(secret);
+  }
+}
+
 /** The provider of a target with its own credential. */
 function plainDestination(node: ConfigNode, settings: InheritedSettings, context: CallerContext): Destination {
   const slug = node.provider ?? "";
@@ -118,7 +133,8 @@ function plainDestination(node: ConfigNode, settings: InheritedSettings, context
     );
   }
   const customHost = ofCaller ?? settings.customHost;
-  if (customHost !== undefined) requireCustomHost(customHost, context.services, "x-gateway-custom-host");
+  noteCustomHost(customHost, context);
+  if (hasSavedConfig(context)) noteSavedSecrets(node, context);
   context.log.provider = slug;
   const read = (name: string) => {
     for (const member of known.settingMembers.get(name) ?? [name]) {

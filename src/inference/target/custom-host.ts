@@ -1,6 +1,8 @@
-import type { Services } from "../../context.ts";
+import type { CallerContext, Services } from "../../context.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { AddressRefusedError, requireBaseAddress } from "../../lib/address.ts";
+import { memoizeText } from "../../lib/bounded-map.ts";
+import { secretSegments } from "../../lib/secret-values.ts";
 
 /**
  * Checks a base address given as text; the rest is checked when the connection is made.
@@ -19,4 +21,21 @@ export function requireCustomHost(host: string, { addressGuard }: Pick<Services,
       cause,
     });
   }
+}
+
+/** Addresses whose parts are remembered. */
+const rememberedHosts = 1_000;
+const segmentsOf = memoizeText(rememberedHosts, secretSegments);
+
+/**
+ * Checks the base address of a request's target, and notes what of its path may be a credential, so that errors and log rows
+ * do not show it.
+ *
+ * @throws {InvalidRequestError}
+ */
+export function noteCustomHost(host: string | undefined, { services, log }: CallerContext): void {
+  if (host === undefined) return;
+  requireCustomHost(host, services, "x-gateway-custom-host");
+  const segments = segmentsOf(host);
+  if (segments.length > 0) log.secrets.push(...segments);
 }

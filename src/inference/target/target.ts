@@ -6,7 +6,7 @@ import { withoutScheme } from "../../lib/secret-values.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import { describeUnknownProvider } from "../../providers/registry.ts";
 import { readCallerSetting } from "./caller-setting.ts";
-import { requireCustomHost } from "./custom-host.ts";
+import { noteCustomHost } from "./custom-host.ts";
 import { readStoredDestination } from "./stored-provider.ts";
 
 function refuse(message: string, param: string, code: string, cause?: unknown): never {
@@ -64,7 +64,7 @@ export function readRequestDestination(
     known.plainHeaders.includes(name) ? (readClientHeader(name, context) ?? null) : null;
   const provider = known.bind((name) => readCallerSetting(context, name) ?? readPlain(name));
   const customHost = readCallerSetting(context, "custom-host") ?? fallbackHost;
-  if (customHost !== undefined) requireCustomHost(customHost, context.services, "x-gateway-custom-host");
+  noteCustomHost(customHost, context);
   context.log.provider = slug;
   const { providerCredential: credential, providerAuthorization: authorization } = context;
   return { provider, customHost, credential, authorization };
