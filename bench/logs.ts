@@ -12,7 +12,7 @@ import { type Database, openDatabase } from "../src/db/client.ts";
 import { createLogSealingStore } from "../src/db/stores/log-sealing.ts";
 import { createLogStore } from "../src/db/stores/logs.ts";
 import { createIdFactory } from "../src/lib/ids.ts";
-import { LogSealer } from "../src/log-index/sealer.ts";
+import { LogSealer } from "../src/logs/index/sealer.ts";
 import type { LogBatch } from "../src/schemas/logs.ts";
 import { createLogReaderThread } from "../src/serve/log-reader-thread.ts";
 import { adminKey, createDetails, draw, masterKeys } from "./log-rows.ts";

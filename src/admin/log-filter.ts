@@ -2,10 +2,10 @@ import { InvalidRequestError } from "../errors.ts";
 import { firstIdOf } from "../lib/ids.ts";
 import { startsWithDay } from "../lib/periods.ts";
 import { maxText, minText } from "../lib/text-order.ts";
-import type { Condition } from "../log-index/conditions.ts";
-import { metadataField, type StringFieldName } from "../log-index/fields.ts";
-import type { IdRange } from "../log-index/find-rows.ts";
-import type { RowFilter } from "../log-index/row-test.ts";
+import type { Condition } from "../logs/index/conditions.ts";
+import { metadataField, type StringFieldName } from "../logs/index/fields.ts";
+import type { IdRange } from "../logs/index/find-rows.ts";
+import type { RowFilter } from "../logs/index/row-test.ts";
 import { readParameter, requireKnownQuery } from "./core/request.ts";
 import { idsBetween, readPeriod, readRowChoice, sharedFilters } from "./core/row-filters.ts";
 

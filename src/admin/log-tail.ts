@@ -6,9 +6,9 @@ import { listAccess, requireLogAccess, requireSeenFields, scopeOf } from "../end
 import { requireRole } from "../endpoint/role.ts";
 import { PermissionError } from "../errors.ts";
 import type { Reply } from "../lib/reply.ts";
-import type { RowFilter } from "../log-index/row-test.ts";
-import { readCursor } from "../log-tail/cursor.ts";
-import type { TailFilter, TailPosition } from "../log-tail/page.ts";
+import { readCursor } from "../logs/follow/cursor.ts";
+import type { TailFilter, TailPosition } from "../logs/follow/page.ts";
+import type { RowFilter } from "../logs/index/row-test.ts";
 import { readScope } from "./core/row-filters.ts";
 import { readRowFilter, refuse } from "./log-filter.ts";
 

@@ -2,6 +2,12 @@ import type { ControlStores } from "../db/stores/control.ts";
 import type { OrganisationRow, WorkspaceRow } from "../db/tables/tenants.ts";
 import type { Tenant } from "../db/tenant-store.ts";
 import { reuseLast } from "../lib/records.ts";
+import {
+  joinMcpServers,
+  readMcpIntegrations,
+  readMcpServers,
+  type StoredMcpServer,
+} from "../mcp/registry/mcp-library.ts";
 import { readConfigs, type StoredConfig } from "./config-library.ts";
 import {
   type DefaultGuardrails,
@@ -12,7 +18,6 @@ import {
   readToolGuardrails,
   withoutOthers,
 } from "./guardrail-library.ts";
-import { joinMcpServers, readMcpIntegrations, readMcpServers, type StoredMcpServer } from "./mcp/mcp-library.ts";
 import { joinMembers, type Members, readRoles, readUsers } from "./members.ts";
 import { type PolicyLibrary, readPolicies, readToolPolicies } from "./policy-library.ts";
 import { type PartialLibrary, type PromptLibrary, readPartials, readPrompts } from "./prompt-library.ts";

@@ -2,8 +2,8 @@ import { maskSecret } from "../auth/api-key.ts";
 import type { ContentSealingStore } from "../db/stores/content-sealing.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { maskAddress } from "../lib/secret-values.ts";
+import { mcpAddressField, mcpSecretKind } from "../mcp/registry/mcp-library.ts";
 import { configurationPrefix, fromPaths, integrationSecretKind, toPaths } from "./integration-fields.ts";
-import { mcpAddressField, mcpSecretKind } from "./mcp/mcp-library.ts";
 import { type ContentKind, type ContentRules, maskContent, sealContent } from "./sealed-contents.ts";
 import type { Vault } from "./vault.ts";
 

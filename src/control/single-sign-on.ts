@@ -5,11 +5,11 @@ import type { AddressGuard } from "../lib/address.ts";
 import { randomBase62 } from "../lib/hash.ts";
 import { isObject, stringOf } from "../lib/json.ts";
 import { withParameters } from "../lib/redirects.ts";
+import { requireSecure } from "../mcp/registry/oauth/guarded-fetch.ts";
+import type { McpOauth } from "../mcp/registry/oauth/mcp-oauth.ts";
+import { sha256Base64Url } from "../mcp/registry/oauth/seal.ts";
 import { OidcSettings } from "../schemas/auth-settings.ts";
 import type { ControlPlane } from "./control-plane.ts";
-import { requireSecure } from "./mcp/oauth/guarded-fetch.ts";
-import type { McpOauth } from "./mcp/oauth/mcp-oauth.ts";
-import { sha256Base64Url } from "./mcp/oauth/seal.ts";
 import { toRecord } from "./settings.ts";
 
 /**

@@ -3,9 +3,9 @@ import type { CallerContext } from "../context.ts";
 import { deniedFieldsOf } from "../control/log-visibility.ts";
 import type { LogScope } from "../db/stores/log-scope.ts";
 import { PermissionError } from "../errors.ts";
-import type { Condition } from "../log-index/conditions.ts";
-import type { FieldName } from "../log-index/fields.ts";
 import { type DeniedFields, deniedFilter } from "../logs/denied-fields.ts";
+import type { Condition } from "../logs/index/conditions.ts";
+import type { FieldName } from "../logs/index/fields.ts";
 import { readLogSight } from "./role.ts";
 
 /** Who may list and follow rows. */

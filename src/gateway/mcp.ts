@@ -1,14 +1,14 @@
+import type { Clock } from "../lib/clock.ts";
+import { deriveKey } from "../lib/hash.ts";
 import {
   defaultMcpSettings,
   ListeningStreams,
   type McpSettings,
   type McpState,
   UnspokenEras,
-} from "../control/mcp/mcp-state.ts";
-import { SessionPool } from "../control/mcp/session-pool.ts";
-import { createMcpSessions } from "../control/mcp/sessions.ts";
-import type { Clock } from "../lib/clock.ts";
-import { deriveKey } from "../lib/hash.ts";
+} from "../mcp/registry/mcp-state.ts";
+import { SessionPool } from "../mcp/registry/session-pool.ts";
+import { createMcpSessions } from "../mcp/registry/sessions.ts";
 import type { OpenData } from "./data.ts";
 import type { GatewayOptions } from "./options.ts";
 

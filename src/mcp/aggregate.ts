@@ -1,6 +1,6 @@
-import type { CapabilityKind, McpMember, McpServer } from "../control/mcp/mcp-server.ts";
-import { toPlainName } from "../control/mcp/plain-name.ts";
 import { isObject } from "../lib/json.ts";
+import type { CapabilityKind, McpMember, McpServer } from "./registry/mcp-server.ts";
+import { toPlainName } from "./registry/plain-name.ts";
 import { visibleDefinitions } from "./visible-definitions.ts";
 
 type Definition = Readonly<Record<string, unknown>>;

@@ -1,10 +1,10 @@
 import { checkJsonSteps, type JsonSchemaProblem, JsonSchemaWork } from "../../packages/json-schema/src/check.ts";
 import { type JsonSchema, JsonSchemaError, readJsonSchema } from "../../packages/json-schema/src/schema.ts";
-import type { McpServer } from "../control/mcp/mcp-server.ts";
 import { RpcError } from "../errors.ts";
 import { runPaced } from "../lib/pace.ts";
 import type { McpCall } from "./mcp-call.ts";
 import { codes } from "./protocol.ts";
+import type { McpServer } from "./registry/mcp-server.ts";
 
 /** Most problems that an answer names. */
 const shownProblems = 10;

@@ -1,9 +1,9 @@
-import type { CapabilityKind, DisabledCapabilities, McpServer } from "../control/mcp/mcp-server.ts";
 import { RpcError } from "../errors.ts";
 import { isObject, stringOf } from "../lib/json.ts";
 import type { Message } from "./message.ts";
 import { findParamHeaderProblem } from "./param-headers.ts";
 import { codes } from "./protocol.ts";
+import type { CapabilityKind, DisabledCapabilities, McpServer } from "./registry/mcp-server.ts";
 
 /** A URI in one spelling: servers may read several as the same. */
 function plainUri(uri: string): string {

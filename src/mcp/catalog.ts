@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import type { CallerContext } from "../context.ts";
-import type { McpServer } from "../control/mcp/mcp-server.ts";
 import { defineKeyEndpoint, type Endpoint } from "../endpoint.ts";
 import { InvalidRequestError, NotFoundError } from "../errors.ts";
 import { fromBase64Url, toBase64Url } from "../lib/base64.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
 import { readWorkspace } from "./limits.ts";
+import type { McpServer } from "./registry/mcp-server.ts";
 
 /** Key under which registries put what they know themselves (https://registry.modelcontextprotocol.io, API v0.1). */
 const registryKey = "io.modelcontextprotocol.registry/official";

@@ -1,6 +1,6 @@
-import type { CapabilityKind, McpGuardrail, McpServer } from "../control/mcp/mcp-server.ts";
 import { coversUri } from "./capabilities.ts";
 import type { Message } from "./message.ts";
+import type { CapabilityKind, McpGuardrail, McpServer } from "./registry/mcp-server.ts";
 
 /** Names of guardrails as a config would write them. */
 type Written = Readonly<Record<"input_guardrails" | "output_guardrails", readonly string[]>>;

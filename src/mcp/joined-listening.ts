@@ -1,5 +1,4 @@
 import { createOwnRequest } from "../context/own-request.ts";
-import type { McpMember } from "../control/mcp/mcp-server.ts";
 import { createStreamBudget } from "../lib/budget.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import type { Ending, Reply } from "../lib/reply.ts";
@@ -12,6 +11,7 @@ import { ListeningWatch } from "./listening-watch.ts";
 import type { McpCall } from "./mcp-call.ts";
 import { metaOf } from "./message.ts";
 import { meta } from "./protocol.ts";
+import type { McpMember } from "./registry/mcp-server.ts";
 import { enterListening, streamHeaders } from "./relay.ts";
 import { writeStreamEvent } from "./sse-fields.ts";
 

@@ -1,5 +1,3 @@
-import type { CapabilityKind, McpMember, McpServer } from "../control/mcp/mcp-server.ts";
-import { configDigestOf } from "../control/mcp/mcp-state.ts";
 import { RpcError } from "../errors.ts";
 import { isObject, stringOf } from "../lib/json.ts";
 import type { Reply } from "../lib/reply.ts";
@@ -11,6 +9,8 @@ import { nameOf } from "./mirrored-headers.ts";
 import { hasUserAccounts } from "./oauth/upstream-hop.ts";
 import { findParamHeaderProblem } from "./param-headers.ts";
 import { codes, eraOf, meta, modernVersions } from "./protocol.ts";
+import type { CapabilityKind, McpMember, McpServer } from "./registry/mcp-server.ts";
+import { configDigestOf } from "./registry/mcp-state.ts";
 import { findTools, searchesTools, searchTools, toInnerCall, withParams } from "./tool-search.ts";
 import { visibleDefinitions } from "./visible-definitions.ts";
 

@@ -1,9 +1,9 @@
 import type { KeyAccess } from "../auth/access.ts";
 import type { CallerContext } from "../context.ts";
-import type { McpServer } from "../control/mcp/mcp-server.ts";
 import { type GatewayError, RpcError, rpcCodeOf, toGatewayError } from "../errors.ts";
 import type { ExactNumbers } from "../lib/exact-numbers.ts";
 import type { Message, Revision, RpcId } from "./message.ts";
+import type { McpServer } from "./registry/mcp-server.ts";
 
 /** A message of a caller for a server. */
 export interface McpCall extends Revision {

@@ -1,7 +1,7 @@
-import type { Era } from "../control/mcp/mcp-state.ts";
 import { RpcError } from "../errors.ts";
 import { isObject, stringOf } from "../lib/json.ts";
 import { codes, eraOf, isRemoved, meta, modernVersions } from "./protocol.ts";
+import type { Era } from "./registry/mcp-state.ts";
 
 /** Id of a JSON-RPC request. */
 export type RpcId = string | number;

@@ -1,10 +1,10 @@
-import type { Era } from "../control/mcp/mcp-state.ts";
 import { RpcError } from "../errors.ts";
 import { fromHeaderText, toHeaderText } from "../lib/header-text.ts";
 import type { HeaderMap } from "../lib/headers.ts";
 import { isObject } from "../lib/json.ts";
 import type { Message } from "./message.ts";
 import { codes, namedBy } from "./protocol.ts";
+import type { Era } from "./registry/mcp-state.ts";
 
 /** The name that `Mcp-Name` repeats; undefined where the method has none. */
 export function nameOf({ method, params }: Pick<Message, "method" | "params">): string | undefined {

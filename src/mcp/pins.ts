@@ -1,6 +1,3 @@
-import { isSamePinned } from "../control/mcp/definitions.ts";
-import type { CapabilityKind, McpServer } from "../control/mcp/mcp-server.ts";
-import { isSameJson } from "../control/mcp/same-json.ts";
 import { RpcError } from "../errors.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
 import { isObject } from "../lib/json.ts";
@@ -8,6 +5,9 @@ import { coversUri, lists } from "./capabilities.ts";
 import type { McpCall } from "./mcp-call.ts";
 import type { Message } from "./message.ts";
 import { codes } from "./protocol.ts";
+import { isSamePinned } from "./registry/definitions.ts";
+import type { CapabilityKind, McpServer } from "./registry/mcp-server.ts";
+import { isSameJson } from "./registry/same-json.ts";
 
 type Definition = Readonly<Record<string, unknown>>;
 

@@ -1,4 +1,4 @@
-import type { Era } from "../control/mcp/mcp-state.ts";
+import type { Era } from "./registry/mcp-state.ts";
 
 /** Revisions with a handshake and optional sessions, oldest first. */
 const legacyVersions: readonly string[] = ["2025-03-26", "2025-06-18", "2025-11-25"];

@@ -1,4 +1,3 @@
-import { configDigestOf } from "../control/mcp/mcp-state.ts";
 import { RpcError } from "../errors.ts";
 import { isHeaderValue } from "../lib/headers.ts";
 import type { Reply } from "../lib/reply.ts";
@@ -8,6 +7,7 @@ import { relayStream, type StreamRules } from "./event-relay.ts";
 import { type Exchange, openStream, postMessage, readExchange } from "./exchange.ts";
 import { callerOf, type McpCall } from "./mcp-call.ts";
 import { codes } from "./protocol.ts";
+import { configDigestOf } from "./registry/mcp-state.ts";
 import { callerKey, describeFailure, upstreamError } from "./upstream.ts";
 
 /** Headers of every event stream. */

@@ -1,6 +1,4 @@
 import type { CallerContext } from "../context.ts";
-import type { McpMember, McpServer } from "../control/mcp/mcp-server.ts";
-import { configDigestOf } from "../control/mcp/mcp-state.ts";
 import { readJsonBody } from "../endpoint.ts";
 import { NotFoundError, RpcError, UnsupportedMediaError } from "../errors.ts";
 import { sha256Hex } from "../lib/hash.ts";
@@ -21,6 +19,8 @@ import { requireGrantedScope, requireGrantedServer } from "./oauth/grant.ts";
 import { hasUserAccounts } from "./oauth/upstream-hop.ts";
 import { requirePinned } from "./pins.ts";
 import { codes, meta } from "./protocol.ts";
+import type { McpMember, McpServer } from "./registry/mcp-server.ts";
+import { configDigestOf } from "./registry/mcp-state.ts";
 
 /** The same for unknown servers, for those of others, and for those the caller may not use. */
 function refuseServer(): never {

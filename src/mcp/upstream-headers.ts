@@ -1,6 +1,5 @@
 import { hasTokenForm, readClaims } from "../auth/jwt-claims.ts";
 import { addTraceContext, requireNoKey } from "../context/leaving.ts";
-import type { ForwardedHeaders } from "../control/mcp/mcp-server.ts";
 import { InvalidRequestError } from "../errors.ts";
 import { hopHeader, isHeaderName, isHeaderValue } from "../lib/headers.ts";
 import { clientCredentialHeaders, mayCarryCredential } from "../lib/secret-names.ts";
@@ -9,6 +8,7 @@ import type { McpCall } from "./mcp-call.ts";
 import { protocolHeaders, renewArgumentHeaders } from "./mirrored-headers.ts";
 import { credentialHeaders } from "./oauth/credential.ts";
 import { fillTemplate, identityHeaders } from "./oauth/identity.ts";
+import type { ForwardedHeaders } from "./registry/mcp-server.ts";
 
 /** Headers of callers that never go upstream, under either name of a pair. */
 const never = new Set([

@@ -1,6 +1,6 @@
-import { isSamePinned } from "../control/mcp/definitions.ts";
-import type { CapabilityKind, McpServer } from "../control/mcp/mcp-server.ts";
 import { isResourceDisabled } from "./capabilities.ts";
+import { isSamePinned } from "./registry/definitions.ts";
+import type { CapabilityKind, McpServer } from "./registry/mcp-server.ts";
 
 type Definition = Readonly<Record<string, unknown>>;
 

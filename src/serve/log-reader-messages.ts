@@ -1,5 +1,5 @@
 import { InvalidRequestError } from "../errors.ts";
-import type { LogReader } from "../log-reader/log-reader.ts";
+import type { LogReader } from "../logs/read/log-reader.ts";
 
 // What the thread that reads the log and the one that asks it send each other.
 

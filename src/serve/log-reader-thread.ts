@@ -1,5 +1,5 @@
 import type { DatabaseLocation } from "../db/client.ts";
-import type { LogReader } from "../log-reader/log-reader.ts";
+import type { LogReader } from "../logs/read/log-reader.ts";
 import { type ReaderReply, type ReaderRequest, readReaderReply } from "./log-reader-messages.ts";
 import { type Ask, Thread } from "./thread.ts";
 

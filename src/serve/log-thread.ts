@@ -2,7 +2,7 @@ import type { S3Settings } from "../control/object-store.ts";
 import { type DatabaseLocation, isLocalDatabase } from "../db/client.ts";
 import type { LogSpillSettings } from "../db/stores/log-spill.ts";
 import type { LogPlaces, LogSpillOptions } from "../gateway/options.ts";
-import type { TailPage, TailReader, TailRequest } from "../log-tail/page.ts";
+import type { TailPage, TailReader, TailRequest } from "../logs/follow/page.ts";
 import { type PackedBatch, packRecords } from "../logs/pack.ts";
 import { createRedactor, type RedactionSettings } from "../logs/redact.ts";
 import type { SpillState } from "../logs/spill.ts";

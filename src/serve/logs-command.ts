@@ -93,7 +93,7 @@ async function followOnce(options: LogsOptions, state: Following, show: (row: Lo
     const data = fieldOf("data");
     if (fieldOf("event") === "error")
       throw new RefusedError(`The gateway ended the connection: ${toPrintable(data ?? "")}`);
-    // written by `log-tail/follower.ts`
+    // written by `logs/follow/follower.ts`
     if (data !== undefined) show(JSON.parse(data) as LogRow);
     state.lastId = fieldOf("id") ?? state.lastId;
   }

@@ -1,6 +1,6 @@
-import { defaultMcpSettings, type McpSettings } from "../control/mcp/mcp-state.ts";
-import type { McpPoolSettings } from "../control/mcp/session-pool.ts";
 import { type GatewayOptions, type ServerMode, serverModes } from "../gateway/options.ts";
+import { defaultMcpSettings, type McpSettings } from "../mcp/registry/mcp-state.ts";
+import type { McpPoolSettings } from "../mcp/registry/session-pool.ts";
 import { type Environment, flagOn, integer, list, text } from "./read.ts";
 
 const megabyte = 1024 * 1024;

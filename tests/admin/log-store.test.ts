@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { createLogObjectStore } from "../../src/db/stores/log-objects.ts";
 import { createIdFactory } from "../../src/lib/ids.ts";
-import { LogOffload } from "../../src/log-index/offload.ts";
+import { LogOffload } from "../../src/logs/index/offload.ts";
 import type { LogDetail } from "../../src/schemas/logs.ts";
 import { createLogThread } from "../../src/serve/log-thread.ts";
 import { zstdCodec } from "../../src/serve/text-codec.ts";

@@ -10,7 +10,7 @@ import {
   StringCollector,
 } from "../../src/lib/columns.ts";
 import { createIdFactory } from "../../src/lib/ids.ts";
-import { idAt, numberAt, stringAt } from "../../src/log-index/conditions.ts";
+import { idAt, numberAt, stringAt } from "../../src/logs/index/conditions.ts";
 import { rounds, sampleSeed } from "../support/sample.ts";
 
 const options = { numRuns: rounds(300), seed: sampleSeed };

@@ -2,7 +2,7 @@
 // user where one is asked for, lists the tools and calls them.
 
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import type { McpServer } from "../../src/control/mcp/mcp-server.ts";
+import type { McpServer } from "../../src/mcp/registry/mcp-server.ts";
 import { addPerson } from "../support/people.ts";
 import { serveFetch } from "./conformance.ts";
 import { defaultWorkspaceOf, formOf, linkOf, TestBrowser, userScopes } from "./oauth-support.ts";

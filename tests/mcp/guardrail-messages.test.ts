@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
-import type { McpServer } from "../../src/control/mcp/mcp-server.ts";
+import type { McpServer } from "../../src/mcp/registry/mcp-server.ts";
 import { call, done } from "../support/control.ts";
 import { readJson, waitForLog, workspaceKey } from "../support/gateway.ts";
 import {

@@ -3,7 +3,7 @@ import { after, before, beforeEach, test } from "node:test";
 import { Client as ModernClient, StreamableHTTPClientTransport as ModernTransport } from "@modelcontextprotocol/client";
 import { Client as FirstClient } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport as FirstTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import type { McpCapability, McpGuardrail, McpServer } from "../../src/control/mcp/mcp-server.ts";
+import type { McpCapability, McpGuardrail, McpServer } from "../../src/mcp/registry/mcp-server.ts";
 import { call, done } from "../support/control.ts";
 import { readJson, waitForLog, workspaceKey } from "../support/gateway.ts";
 import { serveFetch } from "./conformance.ts";

@@ -1,7 +1,7 @@
 // A browser, a client and a user for tests of the authorization server.
 
 import { createHash } from "node:crypto";
-import type { McpServer } from "../../src/control/mcp/mcp-server.ts";
+import type { McpServer } from "../../src/mcp/registry/mcp-server.ts";
 import { call, done } from "../support/control.ts";
 import { readJson, type TestGateway } from "../support/gateway.ts";
 import { addPerson, type List, type Person } from "../support/people.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { McpServer } from "../../src/control/mcp/mcp-server.ts";
+import type { McpServer } from "../../src/mcp/registry/mcp-server.ts";
 import { readJson } from "../support/gateway.ts";
 import {
   authorizeAddress,

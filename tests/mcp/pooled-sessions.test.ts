@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { after, afterEach, before, beforeEach, test } from "node:test";
-import type { McpCapabilities } from "../../src/control/mcp/mcp-server.ts";
+import type { McpCapabilities } from "../../src/mcp/registry/mcp-server.ts";
 import { createTestClock, type TestClock, type TestGateway } from "../support/gateway.ts";
 import { eventually, type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
 import { createMcpGateway, mcpServer, modernMeta, postLegacy, rpc, serversOf } from "./support.ts";

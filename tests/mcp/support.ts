@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import type { McpServer, McpServers } from "../../src/control/mcp/mcp-server.ts";
+import type { McpServer, McpServers } from "../../src/mcp/registry/mcp-server.ts";
 import { McpServerSettings } from "../../src/schemas/mcp.ts";
 import { createTestGateway, type TestGateway, type TestGatewayOptions, workspaceKey } from "../support/gateway.ts";
 

@@ -2,7 +2,7 @@ import type { Database } from "../../src/db/client.ts";
 import { createLogSealingStore } from "../../src/db/stores/log-sealing.ts";
 import { createLogStore } from "../../src/db/stores/logs.ts";
 import { createIdFactory, timeOfId } from "../../src/lib/ids.ts";
-import { LogSealer } from "../../src/log-index/sealer.ts";
+import { LogSealer } from "../../src/logs/index/sealer.ts";
 import { CacheStatus, type LogDetails } from "../../src/schemas/logs.ts";
 
 /** A tenant of log rows. */

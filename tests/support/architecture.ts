@@ -25,9 +25,23 @@ export type Rule = (files: readonly SourceFile[]) => string[];
 
 const isIn = (path: string, ...folders: string[]): boolean => folders.some((folder) => path.startsWith(`${folder}/`));
 
-/** The part a path belongs to: `packages`, or of `src` a folder's name or a file's without ending. */
+/**
+ * Rooms of a feature that stand on another floor than the feature itself, by their folder: the part of `src` with whose layer
+ * they are built. So a feature lies in one folder, although its tables, its state and its endpoints are layers apart.
+ */
+const rooms: Readonly<Record<string, string>> = {
+  "logs/index": "log-index",
+  "logs/follow": "log-tail",
+  "logs/read": "log-reader",
+  "mcp/registry": "control",
+  "mcp/admin": "admin",
+};
+
+/** The part a path belongs to: `packages`, or of `src` a folder's name, a file's without ending, or the part of a room. */
 function partOf(path: string): string | undefined {
-  return path.startsWith("packages/") ? "packages" : /^src\/([^/]+?)(?:\.ts$|\/)/.exec(path)?.[1];
+  if (path.startsWith("packages/")) return "packages";
+  const room = /^src\/([^/]+\/[^/]+)\//.exec(path)?.[1];
+  return rooms[room ?? ""] ?? /^src\/([^/]+?)(?:\.ts$|\/)/.exec(path)?.[1];
 }
 
 function rankOf(part: string | undefined): number {
@@ -60,7 +74,7 @@ const folderOrders: Readonly<Record<string, readonly string[]>> = {
       " ",
     ),
   admin:
-    "core analytics log-exports guardrails integrations mcp prompts policies api-keys users scim organisation".split(
+    "core analytics log-exports guardrails integrations mcp/admin prompts policies api-keys users scim organisation".split(
       " ",
     ),
   // every other folder is a provider's, which may build on another provider
@@ -70,7 +84,8 @@ const folderOrders: Readonly<Record<string, readonly string[]>> = {
 /** Place of a file in the order of its part's folders: files beside the folders come last. */
 function folderRank(path: string, part: string): number {
   const order = folderOrders[part] ?? [];
-  const folder = /^src\/[^/]+\/([^/]+)\//.exec(path)?.[1];
+  const room = /^src\/([^/]+\/[^/]+)\//.exec(path)?.[1] ?? "";
+  const folder = Object.hasOwn(rooms, room) ? room : /^src\/[^/]+\/([^/]+)\//.exec(path)?.[1];
   if (folder === undefined) return order.length + 1;
   const rank = order.indexOf(folder);
   return rank < 0 ? order.length : rank;

@@ -4,10 +4,10 @@ import type { LogScope } from "../../src/db/stores/log-scope.ts";
 import { createLogSealingStore, type LogSealingStore } from "../../src/db/stores/log-sealing.ts";
 import { createLogSegmentStore } from "../../src/db/stores/log-segments.ts";
 import { createLogStore } from "../../src/db/stores/logs.ts";
-import { findRows, type RowQuery } from "../../src/log-index/find-rows.ts";
-import { createIndexedLog } from "../../src/log-index/indexed-log.ts";
-import { LogIndex } from "../../src/log-index/log-index.ts";
-import { LogSealer } from "../../src/log-index/sealer.ts";
+import { findRows, type RowQuery } from "../../src/logs/index/find-rows.ts";
+import { createIndexedLog } from "../../src/logs/index/indexed-log.ts";
+import { LogIndex } from "../../src/logs/index/log-index.ts";
+import { LogSealer } from "../../src/logs/index/sealer.ts";
 import type { RetentionTimes } from "../../src/schemas/log-segments.ts";
 import type { LogDetails } from "../../src/schemas/logs.ts";
 

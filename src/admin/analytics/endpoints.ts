@@ -2,11 +2,11 @@ import * as v from "valibot";
 import { readFigureAccess, requireSeenFields } from "../../endpoint/log-access.ts";
 import type { AdminEndpoint, QueryParameter } from "../../endpoint.ts";
 import { jsonTextReply, type Reply } from "../../lib/reply.ts";
-import { type FieldName, metadataField } from "../../log-index/fields.ts";
-import { CacheTotals } from "../../log-reader/cache-graphs.ts";
-import { graphs } from "../../log-reader/graphs.ts";
-import { fieldsOfGroups, groupings } from "../../log-reader/groups.ts";
-import type { WantedRows } from "../../log-reader/log-reader.ts";
+import { type FieldName, metadataField } from "../../logs/index/fields.ts";
+import { CacheTotals } from "../../logs/read/cache-graphs.ts";
+import { graphs } from "../../logs/read/graphs.ts";
+import { fieldsOfGroups, groupings } from "../../logs/read/groups.ts";
+import type { WantedRows } from "../../logs/read/log-reader.ts";
 import {
   CacheSummary,
   type GraphName,

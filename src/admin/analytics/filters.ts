@@ -1,5 +1,5 @@
 import type { QueryParameter } from "../../endpoint.ts";
-import type { IdRange } from "../../log-index/find-rows.ts";
+import type { IdRange } from "../../logs/index/find-rows.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { refuseField } from "../core/request.ts";
 import { idsBetween, type RowChoice, readPeriod, readRowChoice, sharedFilters } from "../core/row-filters.ts";

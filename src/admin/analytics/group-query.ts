@@ -1,12 +1,12 @@
+import { type DeniedFields, deniedFilter } from "../../logs/denied-fields.ts";
 import {
   feedbackColumns,
   fieldsOfColumn,
   type GroupColumnName,
   groupColumns,
   needFeedback,
-} from "../../log-reader/group-columns.ts";
-import type { Grouping, GroupQuery } from "../../log-reader/groups.ts";
-import { type DeniedFields, deniedFilter } from "../../logs/denied-fields.ts";
+} from "../../logs/read/group-columns.ts";
+import type { Grouping, GroupQuery } from "../../logs/read/groups.ts";
 import { readChoice, readPage, refuseField } from "../core/request.ts";
 import { readItems } from "../core/row-filters.ts";
 

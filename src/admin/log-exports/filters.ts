@@ -1,6 +1,6 @@
 import { isObject } from "../../lib/json.ts";
-import type { Condition } from "../../log-index/conditions.ts";
-import type { RowTerms } from "../../log-index/row-test.ts";
+import type { Condition } from "../../logs/index/conditions.ts";
+import type { RowTerms } from "../../logs/index/row-test.ts";
 import type { ExportFilters } from "../../schemas/log-exports.ts";
 import { maxExportedRows } from "../../schemas/log-exports.ts";
 import { readRequestFilter } from "../analytics/filters.ts";

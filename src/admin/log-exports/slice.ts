@@ -3,7 +3,7 @@ import type { Statement } from "../../db/client.ts";
 import type { LogScope } from "../../db/stores/log-scope.ts";
 import type { LogExportRow } from "../../db/tables/log-exports.ts";
 import { giveWay } from "../../lib/pace.ts";
-import { meetsTerms } from "../../log-index/row-test.ts";
+import { meetsTerms } from "../../logs/index/row-test.ts";
 import type { ExportedField, ExportFilters } from "../../schemas/log-exports.ts";
 import type { LogContent } from "../../schemas/logs.ts";
 import { contentFields, toLine } from "./fields.ts";

@@ -1,6 +1,6 @@
-import { oidcSecretPlace } from "../../control/mcp/oauth/oidc-secret.ts";
 import type { Statement } from "../../db/client.ts";
 import type { OrganisationRow } from "../../db/tables/tenants.ts";
+import { oidcSecretPlace } from "../../mcp/registry/oauth/oidc-secret.ts";
 import type { OidcSettings } from "../../schemas/auth-settings.ts";
 import type { UpdateAuthSettings } from "../../schemas/organisations.ts";
 import { requireSecureUrl } from "../core/addresses.ts";

@@ -4,8 +4,8 @@ import type { Change } from "../../db/stores/audit.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { randomBase62 } from "../../lib/hash.ts";
 import { stringOf } from "../../lib/json.ts";
-import type { Revocations } from "../mcp/oauth/revocations.ts";
-import type { StateSeal } from "../mcp/oauth/seal.ts";
+import type { Revocations } from "../../mcp/registry/oauth/revocations.ts";
+import type { StateSeal } from "../../mcp/registry/oauth/seal.ts";
 
 /** Life of a session. */
 export const sessionMs = 12 * 60 * 60_000;

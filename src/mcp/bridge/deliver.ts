@@ -1,6 +1,6 @@
-import type { Era } from "../../control/mcp/mcp-state.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { McpCall } from "../mcp-call.ts";
+import type { Era } from "../registry/mcp-state.ts";
 import { directRoute, type Route, relay } from "../relay.ts";
 import { upstreamError } from "../upstream.ts";
 import { NoLegacyServerError } from "./legacy-session.ts";

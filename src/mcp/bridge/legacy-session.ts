@@ -1,5 +1,3 @@
-import { configDigestOf } from "../../control/mcp/mcp-state.ts";
-import type { PooledSession } from "../../control/mcp/session-pool.ts";
 import { RpcError } from "../../errors.ts";
 import { toBase64Url } from "../../lib/base64.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
@@ -10,6 +8,8 @@ import { postMessage } from "../exchange.ts";
 import { callerOf, type McpCall } from "../mcp-call.ts";
 import type { Message, RpcId } from "../message.ts";
 import { codes, eraOf, newestLegacy } from "../protocol.ts";
+import { configDigestOf } from "../registry/mcp-state.ts";
+import type { PooledSession } from "../registry/session-pool.ts";
 import { toUpstreamId } from "../request-ids.ts";
 import { upstreamError } from "../upstream.ts";
 import { callerHeaders, upstreamHeaders } from "../upstream-headers.ts";

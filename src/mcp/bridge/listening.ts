@@ -1,11 +1,11 @@
 import type { Services } from "../../context.ts";
-import type { PooledSession } from "../../control/mcp/session-pool.ts";
 import { isObject } from "../../lib/json.ts";
 import { isEventStream } from "../answer.ts";
 import type { Deadline } from "../deadline.ts";
 import { openStream, postMessage } from "../exchange.ts";
 import type { McpCall } from "../mcp-call.ts";
 import { meta } from "../protocol.ts";
+import type { PooledSession } from "../registry/session-pool.ts";
 import type { Route } from "../relay.ts";
 import { writeStreamEvent } from "../sse-fields.ts";
 import { beginSession, freshId, idInSession, ownMessage, toLegacyCall } from "./legacy-session.ts";

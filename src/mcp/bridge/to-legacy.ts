@@ -1,4 +1,3 @@
-import type { PooledSession, SessionLease } from "../../control/mcp/session-pool.ts";
 import { ClientClosedError } from "../../errors.ts";
 import { readBytes } from "../../lib/body.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
@@ -7,6 +6,7 @@ import { openStream, postMessage } from "../exchange.ts";
 import type { McpCall } from "../mcp-call.ts";
 import { type Message, metaOf } from "../message.ts";
 import { codes, isCacheable, meta, modernVersions, newestLegacy } from "../protocol.ts";
+import type { PooledSession, SessionLease } from "../registry/session-pool.ts";
 import type { Route } from "../relay.ts";
 import { beginSession, freshId, idInSession, notify, ownMessage, sessionKey, toLegacyCall } from "./legacy-session.ts";
 import { errorBeforeStream } from "./read-answer.ts";

@@ -1,4 +1,3 @@
-import type { McpServer } from "../../control/mcp/mcp-server.ts";
 import { readBytes } from "../../lib/body.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
 import { resultLimit } from "../answer.ts";
@@ -8,6 +7,7 @@ import type { McpCall } from "../mcp-call.ts";
 import { type Message, metaOf } from "../message.ts";
 import { mirrorArguments } from "../param-headers.ts";
 import { codes, eraOf, meta, modernVersions, newestLegacy } from "../protocol.ts";
+import type { McpServer } from "../registry/mcp-server.ts";
 import type { Route } from "../relay.ts";
 import { describeFailure } from "../upstream.ts";
 import { freshId, gatewayInfo, idInSession, ownMessage } from "./legacy-session.ts";

@@ -1,10 +1,10 @@
 import { clientAddressOf, type RequestContext } from "../../context.ts";
-import { ClientProblem, type OauthClient } from "../../control/mcp/oauth/clients.ts";
 import { requireOrigin } from "../../endpoint/public-origin.ts";
 import { GatewayError, OauthError } from "../../errors.ts";
 import { problemPage } from "../../lib/page.ts";
 import { isRegisteredRedirect } from "../../lib/redirects.ts";
 import type { Reply } from "../../lib/reply.ts";
+import { ClientProblem, type OauthClient } from "../registry/oauth/clients.ts";
 import { readResource } from "./addresses.ts";
 import { browserOf, withCookie } from "./browser.ts";
 import { clientReply } from "./client-reply.ts";

@@ -1,9 +1,9 @@
 import { readClaims } from "../../auth/jwt-claims.ts";
 import { clientAddressOf, type RequestContext } from "../../context.ts";
-import { ClientProblem, type OauthClient } from "../../control/mcp/oauth/clients.ts";
 import { AuthenticationError, OauthError } from "../../errors.ts";
 import { fromBase64 } from "../../lib/base64.ts";
 import { decodeUtf8, stringOf } from "../../lib/json.ts";
+import { ClientProblem, type OauthClient } from "../registry/oauth/clients.ts";
 import { issuerOf, oauthAddress } from "./addresses.ts";
 import type { Parameters } from "./form.ts";
 

@@ -1,11 +1,11 @@
 import type { CallerContext } from "../../context.ts";
-import type { McpServer } from "../../control/mcp/mcp-server.ts";
 import { AuthenticationError, type GatewayError, RpcError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import { withParameters } from "../../lib/redirects.ts";
 import type { McpCall } from "../mcp-call.ts";
 import { metaOf } from "../message.ts";
 import { codes, meta } from "../protocol.ts";
+import type { McpServer } from "../registry/mcp-server.ts";
 import { oauthAddress } from "./addresses.ts";
 import { challengeOf } from "./challenge.ts";
 import { sealTicket } from "./flow.ts";

@@ -1,10 +1,10 @@
 import { clientAddressOf, type RequestContext } from "../../context.ts";
-import { ClientProblem, type OauthClient } from "../../control/mcp/oauth/clients.ts";
 import { requireOrigin } from "../../endpoint/public-origin.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
 import { formTargetOf, type Html, hidden, html, pageReply, problemPage } from "../../lib/page.ts";
 import { describeRedirect, isLocalRedirect } from "../../lib/redirects.ts";
 import type { Reply } from "../../lib/reply.ts";
+import { ClientProblem, type OauthClient } from "../registry/oauth/clients.ts";
 import { oauthPath, readResource } from "./addresses.ts";
 import {
   type Browser,

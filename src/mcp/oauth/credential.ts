@@ -1,9 +1,9 @@
-import { readChallenge } from "../../control/mcp/oauth/challenges.ts";
-import type { ConnectionPlace, ConnectionToken } from "../../control/mcp/oauth/connections.ts";
 import { RpcError } from "../../errors.ts";
 import { isHeaderValue } from "../../lib/headers.ts";
 import type { McpCall } from "../mcp-call.ts";
 import { codes } from "../protocol.ts";
+import { readChallenge } from "../registry/oauth/challenges.ts";
+import type { ConnectionPlace, ConnectionToken } from "../registry/oauth/connections.ts";
 import { connectError, userRequired } from "./connect-answers.ts";
 import { hasUserAccounts } from "./upstream-hop.ts";
 

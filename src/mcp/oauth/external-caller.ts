@@ -1,11 +1,11 @@
 import { hasTokenForm, readClaims, readEmail, readText } from "../../auth/jwt-claims.ts";
 import { noDefaults, type Principal } from "../../auth/principal.ts";
 import { type CallerContext, type RequestContext, withCaller } from "../../context.ts";
-import type { McpServer } from "../../control/mcp/mcp-server.ts";
-import { mayHoldToken } from "../../control/mcp/oauth/external-tokens.ts";
 import { AuthenticationError, NotFoundError, PermissionError } from "../../errors.ts";
 import { BoundedMap } from "../../lib/bounded-map.ts";
 import { sha256Hex } from "../../lib/hash.ts";
+import type { McpServer } from "../registry/mcp-server.ts";
+import { mayHoldToken } from "../registry/oauth/external-tokens.ts";
 
 type Claims = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 import type { CallerContext } from "../../context.ts";
-import type { McpServer } from "../../control/mcp/mcp-server.ts";
 import { AuthenticationError, PermissionError } from "../../errors.ts";
 import type { Message } from "../message.ts";
+import type { McpServer } from "../registry/mcp-server.ts";
 import { challengeOf } from "./challenge.ts";
 import { includesScopes } from "./scope.ts";
 

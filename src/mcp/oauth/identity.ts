@@ -1,9 +1,9 @@
 import * as v from "valibot";
-import { replaceTemplates, templateNames } from "../../control/mcp/header-templates.ts";
 import { PermissionError } from "../../errors.ts";
 import { BoundedMap } from "../../lib/bounded-map.ts";
 import { isHeaderName } from "../../lib/headers.ts";
 import type { McpCall } from "../mcp-call.ts";
+import { replaceTemplates, templateNames } from "../registry/header-templates.ts";
 import { issuerOf } from "./addresses.ts";
 import { externalIdentityOf } from "./external-caller.ts";
 

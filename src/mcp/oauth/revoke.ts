@@ -1,8 +1,8 @@
 import type { RequestContext } from "../../context.ts";
-import type { OauthClient } from "../../control/mcp/oauth/clients.ts";
 import { requireOrigin } from "../../endpoint/public-origin.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import type { Introspection } from "../../schemas/oauth.ts";
+import type { OauthClient } from "../registry/oauth/clients.ts";
 import { authenticateClient } from "./client-authentication.ts";
 import { readForm, requireParameter } from "./form.ts";
 

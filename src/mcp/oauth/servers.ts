@@ -1,6 +1,6 @@
 import type { RequestContext } from "../../context.ts";
-import type { McpServer } from "../../control/mcp/mcp-server.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
+import type { McpServer } from "../registry/mcp-server.ts";
 import type { NamedServer } from "./addresses.ts";
 
 /** A workspace, where something is looked up. */

@@ -1,14 +1,14 @@
 import type { RequestContext } from "../../context.ts";
-import { type AccessGrant, accessTokenSeconds } from "../../control/mcp/oauth/access-tokens.ts";
-import type { OauthClient } from "../../control/mcp/oauth/clients.ts";
-import { refreshTokenMs } from "../../control/mcp/oauth/refresh-tokens.ts";
-import { sha256Base64Url } from "../../control/mcp/oauth/seal.ts";
 import type { OauthCodeRow, OauthFamilyRow } from "../../db/tables/oauth.ts";
 import { requireOrigin } from "../../endpoint/public-origin.ts";
 import { OauthError } from "../../errors.ts";
 import { sha256Hex } from "../../lib/hash.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import type { IssuedTokens } from "../../schemas/oauth.ts";
+import { type AccessGrant, accessTokenSeconds } from "../registry/oauth/access-tokens.ts";
+import type { OauthClient } from "../registry/oauth/clients.ts";
+import { refreshTokenMs } from "../registry/oauth/refresh-tokens.ts";
+import { sha256Base64Url } from "../registry/oauth/seal.ts";
 import { issuerOf, readResource } from "./addresses.ts";
 import { authenticateClient, refuseCounted } from "./client-authentication.ts";
 import { type Parameters, readForm, requireParameter } from "./form.ts";

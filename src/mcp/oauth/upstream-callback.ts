@@ -1,8 +1,8 @@
 import type { RequestContext } from "../../context.ts";
-import { readUpstreamSettings } from "../../control/mcp/oauth/upstream-settings.ts";
 import { requireOrigin } from "../../endpoint/public-origin.ts";
 import { problemPage } from "../../lib/page.ts";
 import type { Reply } from "../../lib/reply.ts";
+import { readUpstreamSettings } from "../registry/oauth/upstream-settings.ts";
 import { type Browser, browserOf, readSession, type Session } from "./browser.ts";
 import { clientReply } from "./client-reply.ts";
 import { clientOf, findTarget, proceed, stalePage } from "./consent.ts";

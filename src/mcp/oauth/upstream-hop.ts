@@ -1,13 +1,13 @@
 import type { RequestContext } from "../../context.ts";
-import type { McpServer } from "../../control/mcp/mcp-server.ts";
-import { sha256Base64Url } from "../../control/mcp/oauth/seal.ts";
-import type { UpstreamClient } from "../../control/mcp/oauth/upstream-client.ts";
-import { DiscoveryError, type UpstreamAuthorization } from "../../control/mcp/oauth/upstream-discovery.ts";
-import { readUpstreamSettings, type UpstreamSettings } from "../../control/mcp/oauth/upstream-settings.ts";
 import { randomBase62 } from "../../lib/hash.ts";
 import { hopPage, problemPage } from "../../lib/page.ts";
 import { withParameters } from "../../lib/redirects.ts";
 import type { Reply } from "../../lib/reply.ts";
+import type { McpServer } from "../registry/mcp-server.ts";
+import { sha256Base64Url } from "../registry/oauth/seal.ts";
+import type { UpstreamClient } from "../registry/oauth/upstream-client.ts";
+import { DiscoveryError, type UpstreamAuthorization } from "../registry/oauth/upstream-discovery.ts";
+import { readUpstreamSettings, type UpstreamSettings } from "../registry/oauth/upstream-settings.ts";
 import type { Browser, Session } from "./browser.ts";
 import { type Flow, flowMs } from "./flow.ts";
 import { clientDocumentOf } from "./metadata.ts";
