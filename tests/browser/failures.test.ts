@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Page, Response } from "playwright-core";
+import { eventually } from "../support/eventually.ts";
 import {
   assertClean,
   type ConsolePage,
@@ -71,6 +72,40 @@ test("a refused write is said in the gateway's words, and the form keeps what wa
   await fillForm(page, { Pattern: "x" });
   await create.click();
   await page.getByRole("heading", { level: 1, name: "Refused" }).waitFor();
+  assertClean(one);
+});
+
+test("a form marks the field that would be refused and sends nothing, and later the field that the gateway refuses", {
+  skip: noConsole,
+}, async () => {
+  const one = await signIn();
+  const { page } = one;
+  const sent: string[] = [];
+  page.on("request", (request) => {
+    if (request.method() === "POST") sent.push(new URL(request.url()).pathname);
+  });
+  await one.open("/labels/new");
+  await fillForm(page, { Name: "not a name" });
+  await submitOf(page).click();
+  const name = page.locator("form").getByLabel("Name");
+  await page.locator("form [aria-invalid=true]").waitFor();
+  assert.equal(await name.getAttribute("aria-invalid"), "true");
+  await page.getByText("Not in the form that is expected here", { exact: true }).waitFor();
+  await page.getByRole("alert").filter({ hasText: "These fields need a change: Name" }).waitFor();
+  assert.equal(await name.evaluate((input) => input.ownerDocument.activeElement === input), true);
+  assert.deepEqual(sent, []);
+  await fillForm(page, { Name: "marked" });
+  await submitOf(page).click();
+  await page.getByRole("heading", { level: 1, name: "marked" }).waitFor();
+
+  await one.open("/partials/new");
+  await fillForm(page, { Name: "Refused", Template: "{{#open}}" });
+  const response = await answerTo(page, "/v1/prompts/partials", () => submitOf(page).click());
+  const { error } = await response.json();
+  assert.equal(error.param, "string");
+  await eventually("the message at the field and above the form", async () => {
+    return (await page.locator("form").getByText(error.message, { exact: true }).count()) === 2;
+  });
   assertClean(one);
 });
 

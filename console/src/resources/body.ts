@@ -100,13 +100,12 @@ export function toBody(fields: readonly Field[], values: Values, record?: object
   return body;
 }
 
-/** Labels of required fields that are empty. */
-export function missingFields(fields: readonly Field[], values: Values): readonly string[] {
+/** Required fields that are empty. */
+export function missingFields(fields: readonly Field[], values: Values): readonly Field[] {
   return fields
     .filter((field) => field.required === true && (field.when === undefined || field.when(values)))
     .filter(
       ({ name }) =>
         values[name] === undefined || values[name] === "" || (Array.isArray(values[name]) && values[name].length === 0),
-    )
-    .map(({ label }) => label);
+    );
 }

@@ -1,9 +1,8 @@
 import { Button, Stack, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
-import { useQuery } from "@tanstack/react-query";
 import { useBlocker, useNavigate, useParams } from "@tanstack/react-router";
-import { type FormEvent, type ReactNode, useState } from "react";
-import { ApiError, call } from "@/api/client.ts";
+import { type FormEvent, type ReactNode, useEffect, useRef, useState } from "react";
+import { type ApiRow, call } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
 import { ShowSecret } from "@/components/show-secret.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
@@ -13,9 +12,12 @@ import { useSession } from "@/session/context.tsx";
 import type { Workspace } from "@/session/session.ts";
 import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
-import { missingFields, toBody, toValues } from "./body.ts";
+import { toBody, toValues } from "./body.ts";
+import { readBodySchema, useBodySchema } from "./body-schema.ts";
+import { isRequired } from "./check-body.ts";
 import { fillPath, splitRow, titleOf, useForget, useRecord } from "./data.ts";
 import { FieldInput } from "./field-input.tsx";
+import { checkFields, marksOfError, requireFields } from "./field-marks.ts";
 import { FormOrJson, readBody, StaysHere, useFormOrJson } from "./form-or-json.tsx";
 import { fromBody } from "./from-body.ts";
 import type { Field, Resource, Values, Write } from "./types.ts";
@@ -95,22 +97,32 @@ interface EditorProps {
   readonly id?: string;
 }
 
-/** Sends the body of an editor and returns the answer. */
-function useSave({
-  resource,
-  write,
-  record,
-  id = "",
-}: EditorProps): (values: Values, body: Values) => Promise<unknown> {
+/** The fields of a form that are in view. */
+const shownFields = ({ fields }: Write, values: Values): readonly Field[] =>
+  fields.filter(({ when }) => when === undefined || when(values));
+
+/** What a form sends: its values, the body they make, and whether the body was typed as JSON. */
+interface Sent {
+  readonly values: Values;
+  readonly body: Values;
+  readonly isTyped: boolean;
+}
+
+/** Sends the body of an editor and returns the answer. Values that the schema of the row refuses are marked instead. */
+function useSave({ resource, write, record, id = "" }: EditorProps): (sent: Sent) => Promise<unknown> {
   const forget = useForget(resource);
   const { current, choosable } = useWorkspace();
-  return async (values, body) => {
+  return async ({ values, body, isTyped }) => {
     const { method, path } = splitRow(write.rows[0]);
+    const own = write.path?.(values, id);
+    const row = write.rows.find((one) => one === `${method} ${own}`) ?? write.rows[0];
     const inWorkspace = resource.workspace !== "none" && choosable && current !== undefined;
     const placed = inWorkspace && record === undefined ? { workspace_id: current.id, ...body } : body;
     const sent = write.toBody?.(placed, record) ?? placed;
     const query = inWorkspace && record !== undefined ? { workspace_id: current.id } : {};
-    const answer = await call(write.method ?? method, write.path?.(values, id) ?? fillPath(path, id), {
+    // JSON is marked where it is typed
+    if (!isTyped && write.multipart !== true) checkFields(shownFields(write, values), await readBodySchema(row), sent);
+    const answer = await call(write.method ?? method, own ?? fillPath(path, id), {
       body: write.multipart === true ? toFormData(sent) : sent,
       query,
     });
@@ -168,11 +180,11 @@ function useEditor(props: EditorProps) {
     event.preventDefault();
     setState({ busy: true, dirty: state.dirty });
     try {
-      const missing = code === undefined ? missingFields(write.fields, values) : [];
-      if (missing.length > 0) throw new Error(`${text.common.required}: ${missing.join(", ")}`);
+      if (code === undefined) requireFields(write.fields, values);
       const body = code === undefined ? toBody(write.fields, values, record) : readBody(code);
       // members that choose the path may have been typed
-      await finish(await save({ ...values, ...(code !== undefined && body) }, body));
+      const isTyped = code !== undefined;
+      await finish(await save({ values: { ...values, ...(isTyped && body) }, body, isTyped }));
     } catch (error) {
       setState({ busy: false, dirty: true, error });
     }
@@ -193,9 +205,13 @@ function Editor(props: EditorProps): ReactNode {
   const { resource, write, title, back, record } = props;
   const navigate = useNavigate();
   const { values, state, json, submit, change, type } = useEditor(props);
+  const form = useRef<HTMLFormElement>(null);
+  useEffect(() => {
+    if (state.error !== undefined) form.current?.querySelector<HTMLElement>("[aria-invalid=true]")?.focus();
+  }, [state.error]);
   const leave = (to: string) => void navigate({ to });
   return (
-    <form onSubmit={submit} noValidate>
+    <form ref={form} onSubmit={submit} noValidate>
       <EditorPage
         title={title}
         back={back}
@@ -217,7 +233,7 @@ function Editor(props: EditorProps): ReactNode {
         {state.error !== undefined && <Failure error={state.error} />}
         <StaysHere reason={json.reason} />
         {json.code === undefined ? (
-          <Fields write={write} values={values} onChange={change} error={state.error} />
+          <Fields write={write} values={values} onChange={change} error={state.error} isNew={record === undefined} />
         ) : (
           <BodyEditor row={write.rows[0]} value={json.code} onChange={type} />
         )}
@@ -232,12 +248,18 @@ interface FieldsProps {
   readonly values: Values;
   readonly onChange: (name: string, value: unknown) => void;
   readonly error: unknown;
+  readonly isNew: boolean;
 }
 
 /** The fields, those of a section in a block with its title. */
-function Fields({ write, values, onChange, error }: FieldsProps): ReactNode {
-  const param = error instanceof ApiError ? error.param : undefined;
-  const shown = write.fields.filter(({ when }) => when === undefined || when(values));
+function Fields({ write, values, onChange, error, isNew }: FieldsProps): ReactNode {
+  const schema = useBodySchema(write.rows[0]);
+  const shown = shownFields(write, values).map((field) => ({
+    ...field,
+    // a record that exists keeps what is left out
+    required: field.required === true || (isNew && schema !== undefined && isRequired(schema, field.name)),
+  }));
+  const marks = marksOfError(shown, error);
   const sections = [...new Set(shown.map(({ section }) => section))];
   return sections.map((title) => {
     const inputs = shown
@@ -248,7 +270,7 @@ function Fields({ write, values, onChange, error }: FieldsProps): ReactNode {
           field={field}
           value={values[field.name]}
           onChange={(value) => onChange(field.name, value)}
-          error={param === field.name && error instanceof ApiError ? error.message : undefined}
+          error={marks[field.name]}
         />
       ));
     if (title === undefined) return inputs;
@@ -274,15 +296,11 @@ function BodyEditor({
   value,
   onChange,
 }: {
-  readonly row: string;
+  readonly row: ApiRow;
   readonly value: string;
   readonly onChange: (value: string) => void;
 }): ReactNode {
-  const { data } = useQuery({
-    queryKey: ["schema", row],
-    queryFn: async () => (await import("@/api/bodies.gen.ts")).bodies[row] ?? {},
-    staleTime: Number.POSITIVE_INFINITY,
-  });
-  if (data === undefined) return <Waiting />;
-  return <CodeEditor label={text.common.json} value={value} onChange={onChange} schema={data} minHeight="20rem" />;
+  const schema = useBodySchema(row);
+  if (schema === undefined) return <Waiting />;
+  return <CodeEditor label={text.common.json} value={value} onChange={onChange} schema={schema} minHeight="20rem" />;
 }

@@ -837,6 +837,19 @@ export const en = {
       speedup: "Faster than other requests by",
     },
   },
+  forms: {
+    check: "These fields need a change",
+    atLeast: (least: number) => `At least ${least}`,
+    above: (least: number) => `More than ${least}`,
+    atMost: (most: number) => `At most ${most}`,
+    longer: (least: number) => `At least ${least} characters`,
+    shorter: (most: number) => `At most ${most} characters`,
+    more: (least: number) => `At least ${least} entries`,
+    fewer: (most: number) => `At most ${most} entries`,
+    form: "Not in the form that is expected here",
+    type: (types: string) => `Expected ${types}`,
+    choice: (choices: string) => `Expected one of: ${choices}`,
+  },
   code: {
     wrongType: (type: string, wanted: string) =>
       wanted === "" ? `A value of type ${type} is not expected here` : `Expected ${wanted}, not ${type}`,

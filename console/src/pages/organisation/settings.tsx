@@ -2,14 +2,16 @@ import { Button, Group, Stack, Tabs, Text } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useMemo, useState } from "react";
-import { ApiError, ask, get } from "@/api/client.ts";
+import { ask, get } from "@/api/client.ts";
 import { CodeEditor } from "@/components/code-editor.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
 import layout from "@/layout/layout.module.css";
 import { EditorPage, Section } from "@/layout/page.tsx";
 import { isJsonObject, type JsonObject } from "@/lib/json.ts";
-import { missingFields, toValues } from "@/resources/body.ts";
+import { toValues } from "@/resources/body.ts";
+import { useBodySchema } from "@/resources/body-schema.ts";
 import { FieldInput } from "@/resources/field-input.tsx";
+import { checkFields, type FieldMarks, marksOfError, requireFields } from "@/resources/field-marks.ts";
 import { FormOrJson, readBody, StaysHere, useFormOrJson } from "@/resources/form-or-json.tsx";
 import { fromBody } from "@/resources/from-body.ts";
 import type { Field } from "@/resources/types.ts";
@@ -66,14 +68,10 @@ function SettingsPart(props: SettingsPartProps): ReactNode {
       return "data" in answer ? answer.data : answer;
     },
   });
-  const schema = useQuery({
-    queryKey: ["schema", row],
-    queryFn: async () => (await import("@/api/bodies.gen.ts")).bodies[row] ?? {},
-    staleTime: Number.POSITIVE_INFINITY,
-  });
+  const schema = useBodySchema(row);
   if (read.error !== null) return <Failure error={read.error} onRetry={() => void read.refetch()} />;
-  if (read.data === undefined || schema.data === undefined) return <Waiting />;
-  return <SettingsEditor key={JSON.stringify(read.data)} {...props} stored={read.data} schema={schema.data} />;
+  if (read.data === undefined || schema === undefined) return <Waiting />;
+  return <SettingsEditor key={JSON.stringify(read.data)} {...props} stored={read.data} schema={schema} />;
 }
 
 interface SettingsEditorProps extends SettingsPartProps {
@@ -105,11 +103,12 @@ function SettingsEditor({ title, path, editable, stored, schema }: SettingsEdito
   const { code } = json;
   const { mutate, error, isPending } = useMutation({
     mutationFn: async () => {
-      const missing = code === undefined ? missingFields(fields, values) : [];
-      if (missing.length > 0) throw new Error(`${text.common.required}: ${missing.join(", ")}`);
+      if (code === undefined) requireFields(fields, values);
+      const body = code === undefined ? changes() : changedMembers(readBody(code), stored);
+      if (code === undefined) checkFields(fields, schema, body);
       await ask(`PUT ${path}`, {
         path: { id: principal.organisation_id },
-        body: code === undefined ? changes() : changedMembers(readBody(code), stored),
+        body,
       });
     },
     async onSuccess() {
@@ -137,7 +136,7 @@ function SettingsEditor({ title, path, editable, stored, schema }: SettingsEdito
           onChange={setValues}
           // what is typed while the stored values are on their way would be lost
           editable={editable && !isPending}
-          error={error}
+          marks={marksOfError(fields, error)}
         />
       ) : (
         <Section title={title}>
@@ -173,11 +172,11 @@ interface SettingsFormProps {
   readonly values: JsonObject;
   readonly onChange: (change: (before: JsonObject) => JsonObject) => void;
   readonly editable: boolean;
-  readonly error: unknown;
+  readonly marks: FieldMarks;
 }
 
 /** The fields in groups. */
-function SettingsForm({ fields, values, onChange, editable, error }: SettingsFormProps): ReactNode {
+function SettingsForm({ fields, values, onChange, editable, marks }: SettingsFormProps): ReactNode {
   return toGroups(fields).map((group) => (
     <Section key={group.title} title={group.title}>
       <fieldset disabled={!editable} className={classes.fields} aria-label={group.title}>
@@ -189,18 +188,13 @@ function SettingsForm({ fields, values, onChange, editable, error }: SettingsFor
                 field={field}
                 value={values[field.name]}
                 onChange={(value) => onChange((before) => ({ ...before, [field.name]: value }))}
-                error={errorAt(error, field.name)}
+                error={marks[field.name]}
               />
             </div>
           ))}
       </fieldset>
     </Section>
   ));
-}
-
-/** What the gateway says about a field. */
-function errorAt(error: unknown, name: string): string | undefined {
-  return error instanceof ApiError && error.param === name ? error.message : undefined;
 }
 
 /** Whether the form would send something; a field that does not parse is a change. */
