@@ -144,7 +144,6 @@ export const DeploymentSummary = v.object({
   last_resynced_at: v.nullable(IsoTime),
   object: v.literal("deployment"),
 });
-export type DeploymentSummary = v.InferOutput<typeof DeploymentSummary>;
 
 /** Response of `GET /deployments`. */
 export const DeploymentList = listOf(DeploymentSummary);
@@ -161,7 +160,6 @@ export const DeploymentRecord = v.object({
   /** The workspaces that `auth_settings` lists. */
   workspaces: v.array(v.object({ id: v.string(), slug: v.string() })),
 });
-export type DeploymentRecord = v.InferOutput<typeof DeploymentRecord>;
 
 const receipt = {
   id: v.string(),

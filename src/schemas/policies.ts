@@ -182,7 +182,7 @@ const shown = {
 const EntityUse = v.object({ current_usage: v.number(), status: v.picklist(entityStatuses) });
 
 /** A usage limit in responses. */
-const UsageLimitPolicy = v.object({
+export const UsageLimitPolicy = v.object({
   ...shown,
   type: v.picklist(usageTypes),
   credit_limit: v.number(),
@@ -193,7 +193,6 @@ const UsageLimitPolicy = v.object({
   last_reset_at: v.nullable(IsoTime),
   object: v.literal("policy_usage_limits"),
 });
-export type UsageLimitPolicy = v.InferOutput<typeof UsageLimitPolicy>;
 
 /** Response of `GET /policies/usage-limits`. */
 export const UsageLimitPolicyList = listOf(UsageLimitPolicy);
@@ -219,14 +218,12 @@ export const RateLimitPolicy = v.object({
   target: v.picklist(rateTargets),
   object: v.literal("policy_rate_limits"),
 });
-export type RateLimitPolicy = v.InferOutput<typeof RateLimitPolicy>;
 
 /** Response of `GET /policies/rate-limits`. */
 export const RateLimitPolicyList = listOf(RateLimitPolicy);
 
 /** Response of a new policy of either kind. */
 export const CreatedPolicy = v.object({ id: v.string(), object: v.literal("policy_usage_limits") });
-export type CreatedPolicy = v.InferOutput<typeof CreatedPolicy>;
 
 /** Response of `GET /policies/usage-limits/{id}/entities`; the total is over all pages. */
 export const PolicyEntities = listOf(

@@ -177,7 +177,6 @@ export const Collection = v.object({
   created_at: IsoTime,
   last_updated_at: IsoTime,
 });
-export type Collection = v.InferOutput<typeof Collection>;
 
 /** A collection with a summary of its contents. */
 export const ListedCollection = v.object({
@@ -216,7 +215,6 @@ export const Label = v.object({
   created_at: v.nullable(IsoTime),
   last_updated_at: v.nullable(IsoTime),
 });
-export type Label = v.InferOutput<typeof Label>;
 
 /** Response of `GET /labels`. */
 export const LabelList = plainListOf(Label);

@@ -35,7 +35,6 @@ export const UserRecord = v.object({
   /** Slugs. Owners and admins of the organisation are in all workspaces. */
   workspace_ids: v.array(v.string()),
 });
-export type UserRecord = v.InferOutput<typeof UserRecord>;
 
 /** Response of `GET /admin/users`. */
 export const UserList = listOf(UserRecord);

@@ -67,6 +67,10 @@ interface RecordDeclaration<Name extends RecordStoreName> {
   readonly audit: string;
   /** Prefix of its scopes, for keys of any kind, or who may use a verb. */
   readonly access: string | ((verb: string) => KeyAccess);
+  /** Its records are the organisation's, not those of a workspace. */
+  readonly ofOrganisation?: boolean;
+  /** Views of workspaces are read with the organisation's records: a change of one makes all of them stale. */
+  readonly isReadByWorkspaces?: boolean;
   /** Paths name it by its id alone, not by its slug. */
   readonly hasIdsOnly?: boolean;
   /** Finds the record that a path names, if that takes more than the tenant. @param verb What the caller wants to do. */
@@ -91,6 +95,8 @@ interface ListDefinition<Name extends RecordStoreName, All extends ListSchema> {
   readonly search?: readonly (keyof RowOf<Name> & string)[];
   /** Rows of a page without `page_size`. Default 50. `all`: all rows where no page is asked for. */
   readonly page?: number | "all";
+  /** Most rows of a page. Default 1,000. */
+  readonly maxPage?: number;
   /** What `workspace_id` selects, for the API reference; empty where no workspace can be named. */
   readonly ofWorkspaces?: string;
   /** Parameters that `select` reads. */
@@ -165,10 +171,14 @@ interface PlainRow {
   lastUpdatedAt?: number;
 }
 
-const pageQuery = (size: number): QueryParameter[] => [
+/** Parameters of a list with pages. */
+export const pageQuery = (size = 50, max = 1_000): QueryParameter[] => [
   { name: "current_page", description: "Page, counted from 0" },
-  { name: "page_size", description: `Rows per page; default ${size}, at most 1000` },
+  { name: "page_size", description: `Rows per page; default ${size}, at most ${max}` },
 ];
+
+/** The workspace of a list or a record. */
+export const workspaceQuery = { name: "workspace_id", description: "One workspace, for keys of the organisation" };
 
 const describeFilter = ({ values, otherwise }: ListFilter): string =>
   otherwise === undefined
@@ -198,8 +208,10 @@ class RecordEndpoints<Name extends RecordStoreName> {
 
   /** `GET` of the list. */
   list<All extends ListSchema>(definition: ListDefinition<Name, All>): AdminEndpoint {
-    const { response, filters = {}, search, page, query = [], tenant: tenantOf = readTenant } = definition;
-    const { ofWorkspaces = "One workspace, for keys of the organisation" } = definition;
+    const { ofOrganisation } = this.#kind;
+    const { response, filters = {}, search, page, maxPage, query = [], rows: readRows } = definition;
+    const { ofWorkspaces = ofOrganisation ? "" : workspaceQuery.description } = definition;
+    const tenantOf = definition.tenant ?? ((call: AdminCall<undefined>) => this.#tenant(call));
     const literals = Object.entries(response.entries).flatMap(([name, entry]) =>
       "literal" in entry ? [[name, entry.literal]] : [],
     );
@@ -207,13 +219,13 @@ class RecordEndpoints<Name extends RecordStoreName> {
       ...this.#row("GET", this.#kind.path, "list"),
       summary: definition.summary ?? `List ${this.#kind.words.many}`,
       query: [
-        ...(ofWorkspaces ? [{ name: "workspace_id", description: ofWorkspaces }] : []),
+        ...(ofWorkspaces ? [{ ...workspaceQuery, description: ofWorkspaces }] : []),
         ...Object.entries(filters).map(([name, filter]) => ({ name, description: describeFilter(filter) })),
         ...(search
           ? [{ name: "search", description: `Part of the ${search.join(" or ")}, at least 2 characters` }]
           : []),
         ...query,
-        ...pageQuery(typeof page === "number" ? page : 50),
+        ...pageQuery(typeof page === "number" ? page : 50, maxPage),
       ],
       response,
       handle: async (call) => {
@@ -221,12 +233,24 @@ class RecordEndpoints<Name extends RecordStoreName> {
         const own = this.#readOptions(call, definition);
         const selected = (await definition.select?.(call, tenant)) ?? {};
         const options = { ...own, ...selected, where: { ...own.where, ...selected.where } };
-        const read = definition.rows ?? ((_, place, wanted) => this.#typed(call.stores).list(place, wanted));
-        const { rows, total } = await read(call, tenant, options);
+        const { rows, total } = readRows
+          ? await readRows(call, tenant, options)
+          : await this.#typed(call.stores).list(tenant, options);
         const data = await definition.show(rows, call, tenant);
         // the schema has literals beside these two
         return { ...Object.fromEntries(literals), data, total } as unknown as AnswerOf<All>;
       },
+    });
+  }
+
+  /** `GET` of a list that is read otherwise. */
+  listBy<Answer extends AnswerSchema>(
+    definition: VerbDefinition & { response: Answer; handle(call: AdminCall<undefined>): Promise<AnswerOf<Answer>> },
+  ): AdminEndpoint {
+    return defineRead<Answer>({
+      ...this.#row("GET", this.#kind.path, "list"),
+      summary: `List ${this.#kind.words.many}`,
+      ...definition,
     });
   }
 
@@ -250,7 +274,7 @@ class RecordEndpoints<Name extends RecordStoreName> {
       body,
       response,
       handle: async (call) => {
-        const tenant = tenantOf ? await tenantOf(call) : await requireWorkspace(call, namedWorkspace(call));
+        const tenant = await this.#placeOfNew(call, tenantOf);
         const name: unknown = isObject(call.body) ? call.body.name : undefined;
         const slug = form ? createSlug(String(name), form) : "";
         const id = crypto.randomUUID();
@@ -379,35 +403,46 @@ class RecordEndpoints<Name extends RecordStoreName> {
     return this.#plain(stores).update(found.tenant, this.#itself(found), { ...columns, lastUpdatedAt: now });
   }
 
-  /** A record of the organisation names no workspace: a tenant without one means all of them. */
+  /** A record of the organisation names no workspace: a statement for a tenant without one changes all of them. */
   #itself({ row }: Found<Name>): Filter<PlainRow> {
     const { id, workspaceId } = row as PlainRow;
-    return { id, ...(workspaceId !== undefined && { workspaceId }) };
+    const isNamed = workspaceId !== undefined && !this.#kind.isReadByWorkspaces;
+    return { id, ...(isNamed && { workspaceId }) };
   }
 
   async #read(call: AdminCall<unknown>, param: string, hasIdsOnly = false): Promise<RowOf<Name>> {
     const store = this.#typed(call.stores);
     const id = hasIdsOnly ? requireId(call.params, param, this.#noun) : (call.params[param] ?? "");
-    const tenant = await readTenant(call);
+    const tenant = await this.#tenant(call);
     return requireFound(await store.get(tenant, id), this.#noun);
+  }
+
+  /** Whose records a call is about. */
+  async #tenant(call: AdminCall<unknown>): Promise<Tenant> {
+    return this.#kind.ofOrganisation ? call.tenant : readTenant(call);
+  }
+
+  async #placeOfNew<Body>(call: AdminCall<Body>, tenantOf?: (call: AdminCall<Body>) => Promise<Tenant>) {
+    if (tenantOf) return tenantOf(call);
+    return this.#kind.ofOrganisation ? call.tenant : requireWorkspace(call, namedWorkspace(call));
   }
 
   #readOptions(
     { query }: AdminCall<undefined>,
-    definition: Pick<ListDefinition<Name, ListSchema>, "filters" | "search" | "page">,
+    definition: Pick<ListDefinition<Name, ListSchema>, "filters" | "search" | "page" | "maxPage">,
   ) {
-    const { filters = {}, search: columns, page } = definition;
+    const { filters = {}, search: columns, page, maxPage: max } = definition;
     const text = columns && readSearch(query);
     const where = Object.entries(filters).map(([name, { values, otherwise }]) => [
       name,
       readChoice(query, name, values) ?? otherwise,
     ]);
     const isPaged = page !== "all" || ["current_page", "page_size"].some((name) => readText(query, name) !== undefined);
-    const size = typeof page === "number" ? { size: page } : {};
+    const rules = { ...(typeof page === "number" && { size: page }), ...(max !== undefined && { max }) };
     return {
       where: Object.fromEntries(where) as Filter<RowOf<Name>>, // filters are named by columns
       search: columns && text !== undefined ? { columns, text } : undefined,
-      page: isPaged ? readPage(query, size) : undefined,
+      page: isPaged ? readPage(query, rules) : undefined,
     };
   }
 

@@ -16,16 +16,17 @@ import {
   DeploymentList,
   DeploymentPing,
   DeploymentRecord,
-  type DeploymentSummary,
+  DeploymentSummary,
   deploymentStatuses,
   deploymentTypes,
   type PingResult,
   UpdateDeployment,
   UpdatedDeployment,
 } from "../../schemas/deployments.ts";
-import { NoContent } from "../../schemas/objects.ts";
-import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
-import { createSlug, forbid, readChoice, readPage, readText, requireFound, toIso, toList } from "../core/request.ts";
+import type { AdminCall, AnswerOf } from "../core/endpoint.ts";
+import { defineRecord, type Found, type NewPlace, pageQuery } from "../core/record.ts";
+import { createSlug, forbid, readChoice, readPage, readText, requireFound, toList } from "../core/request.ts";
+import { shownBy } from "../core/shown-row.ts";
 import { mergeAuthSettings } from "./deployment-settings.ts";
 
 /** Secrets of a deployment and what is stored of them. */
@@ -43,27 +44,9 @@ async function mintSecrets({ keyMac }: Pick<Services, "keyMac">) {
   };
 }
 
-function toSummary(row: DeploymentRow): DeploymentSummary {
-  return {
-    id: row.id,
-    organisation_id: row.organisationId,
-    name: row.name,
-    slug: row.slug,
-    type: row.type,
-    status: row.status,
-    is_default: row.isDefault ? 1 : 0,
-    connection_status: row.connectionStatus,
-    tags: row.tags,
-    created_by: row.createdBy,
-    created_at: toIso(row.createdAt),
-    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
-    last_synced_at: toIso(row.lastSyncedAt),
-    last_resynced_at: toIso(row.lastResyncedAt),
-    object: "deployment",
-  };
-}
+const toSummary = shownBy(DeploymentSummary, (_row: DeploymentRow) => ({}));
 
-function toDetail(row: DeploymentRow, workspaces: readonly WorkspaceRow[]): DeploymentRecord {
+function toDetail(row: DeploymentRow, workspaces: readonly WorkspaceRow[]): AnswerOf<typeof DeploymentRecord> {
   const { allowAllWorkspaces } = readDeploymentAuth(row.authSettings);
   return {
     ...toSummary(row),
@@ -105,12 +88,7 @@ async function listDeployments(call: AdminCall<undefined>): Promise<AnswerOf<typ
   return toList(found.slice(offset, offset + limit).map(toSummary), found.length);
 }
 
-async function findDeployment({ params, stores, tenant }: AdminCall<unknown>): Promise<DeploymentRow> {
-  return requireFound(await stores.deployments.get(tenant, params.id ?? ""), "deployment");
-}
-
-async function readDeployment(call: AdminCall<undefined>) {
-  const row = await findDeployment(call);
+async function readDeployment({ row }: Found<"deployments">, call: AdminCall<undefined>) {
   const status = readChoice(call.query, "status", deploymentStatuses) ?? "active";
   if (row.status !== status) requireFound(undefined, "deployment");
   const { workspacesAllowed } = readDeploymentAuth(row.authSettings);
@@ -123,101 +101,68 @@ function clearDefault({ stores, tenant, now }: AdminCall<unknown>, isDefault: bo
   return isDefault ? [stores.deployments.update(tenant, { isDefault: true }, changes)] : [];
 }
 
-async function createDeployment(
-  call: AdminCall<CreateDeployment>,
-): Promise<Outcome<AnswerOf<typeof CreatedDeployment>>> {
-  const {
-    body,
-    stores,
-    tenant,
-    now,
-    actor,
-    context: { services },
-  } = call;
-  const { organisationId } = tenant;
-  const { shown, stored } = await mintSecrets(services);
-  const id = crypto.randomUUID();
+async function createDeployment(call: AdminCall<CreateDeployment>, { id }: NewPlace<"deployments">) {
+  const { body, tenant, actor, context } = call;
+  const { shown, stored } = await mintSecrets(context.services);
   const username = `deployment-${randomBase62(12)}`;
   const isDefault = body.is_default ?? false;
   const authSettings = await mergeAuthSettings(call, {}, { change: body.auth_settings ?? {}, override: true });
-  const row = {
-    id,
-    organisationId,
-    slug: body.slug ?? createSlug(body.name, { letters: 40 }),
-    name: body.name,
-    type: body.type ?? ("production" as const),
-    status: "active" as const,
-    isDefault,
-    tags: body.tags ?? null,
-    authSettings,
-    deploymentConfig: body.deployment_config ?? null,
-    ...stored,
-    username,
-    createdBy: actor,
-    createdAt: now,
-    lastUpdatedAt: now,
-  };
+  const slug = body.slug ?? createSlug(body.name, { letters: 40 });
   return {
     answer: {
       id,
-      slug: row.slug,
-      organisation_id: organisationId,
-      object: "deployment",
+      slug,
+      organisation_id: tenant.organisationId,
+      object: "deployment" as const,
       client_auth: shown.clientAuth,
       credentials: { username, password: shown.password },
     },
-    recordId: id,
-    statements: [...clearDefault(call, isDefault), stores.deployments.insert(tenant, row)],
+    before: clearDefault(call, isDefault),
+    columns: {
+      slug,
+      name: body.name,
+      type: body.type ?? ("production" as const),
+      status: "active" as const,
+      isDefault,
+      tags: body.tags ?? null,
+      authSettings,
+      deploymentConfig: body.deployment_config ?? null,
+      ...stored,
+      username,
+      createdBy: actor,
+    },
   };
 }
 
-async function updateDeployment(
-  call: AdminCall<UpdateDeployment>,
-): Promise<Outcome<AnswerOf<typeof UpdatedDeployment>>> {
-  const {
-    body,
-    stores,
-    tenant,
-    now,
-    context: { services },
-  } = call;
-  const row = await findDeployment(call);
-  const minted = body.rotate_auth ? await mintSecrets(services) : undefined;
+async function updateDeployment(call: AdminCall<UpdateDeployment>, { row }: Found<"deployments">) {
+  const { body, context } = call;
+  const minted = body.rotate_auth ? await mintSecrets(context.services) : undefined;
   const change = body.auth_settings;
   const override = body.override_existing ?? false;
-  const changes = {
-    name: body.name,
-    type: body.type,
-    status: body.status,
-    tags: body.tags,
-    isDefault: body.status === "archived" ? false : body.is_default,
-    deploymentConfig: body.deployment_config,
-    ...(change && { authSettings: await mergeAuthSettings(call, row.authSettings, { change, override }) }),
-    ...minted?.stored,
-    lastUpdatedAt: now,
-  };
+  const isDefault = body.status === "archived" ? false : body.is_default;
   return {
     answer: {
       id: row.id,
       slug: row.slug,
       organisation_id: row.organisationId,
-      object: "deployment",
+      object: "deployment" as const,
       ...(minted && {
         client_auth: minted.shown.clientAuth,
         credentials: { username: row.username, password: minted.shown.password },
       }),
     },
-    recordId: row.id,
-    statements: [...clearDefault(call, changes.isDefault), stores.deployments.update(tenant, { id: row.id }, changes)],
+    columns: {
+      name: body.name,
+      type: body.type,
+      status: body.status,
+      tags: body.tags,
+      isDefault,
+      deploymentConfig: body.deployment_config,
+      ...(change && { authSettings: await mergeAuthSettings(call, row.authSettings, { change, override }) }),
+      ...minted?.stored,
+    },
+    statements: clearDefault(call, isDefault),
   };
-}
-
-async function deleteDeployment(call: AdminCall<undefined>) {
-  const { stores, tenant, now } = call;
-  const row = await findDeployment(call);
-  if (row.status !== "active") requireFound(undefined, "deployment");
-  const changes = { status: "archived" as const, isDefault: false, lastUpdatedAt: now };
-  return { answer: {}, recordId: row.id, statements: [stores.deployments.update(tenant, { id: row.id }, changes)] };
 }
 
 /** Milliseconds a deployment has to answer. */
@@ -253,8 +198,10 @@ async function askHealth(baseUrl: string, outbound: Outbound): Promise<PingResul
   }
 }
 
-async function pingDeployment(call: AdminCall<undefined>): Promise<AnswerOf<typeof DeploymentPing>> {
-  const { authSettings, status } = await findDeployment(call);
+async function pingDeployment(
+  call: AdminCall<undefined>,
+  { row: { authSettings, status } }: Found<"deployments">,
+): Promise<AnswerOf<typeof DeploymentPing>> {
   if (status !== "active") requireFound(undefined, "deployment");
   const { gateway_base_url: baseUrl } = authSettings;
   const outbound: PingResult =
@@ -271,72 +218,47 @@ async function pingDeployment(call: AdminCall<undefined>): Promise<AnswerOf<type
   };
 }
 
-const audit = (action: string) => ({ resource: "deployments", action, store: null });
-const access = (verb: string) => ({ keys: "admin" as const, scopes: [`deployments.${verb}`] });
-const all = { tag: "Deployments", path: "/v1/deployments" };
-const one = { tag: "Deployments", path: "/v1/deployments/:id" };
+const deployments = defineRecord({
+  tag: "Deployments",
+  path: "/v1/deployments",
+  words: { one: "a gateway installation", many: "gateway installations" },
+  noun: "deployment",
+  store: "deployments",
+  audit: "deployments",
+  access: (verb) => ({ keys: "admin", scopes: [`deployments.${verb}`] }),
+  ofOrganisation: true,
+});
 
 /** Endpoints of gateway installations. */
 export const deploymentEndpoints: readonly AdminEndpoint[] = [
-  defineRead({
-    ...all,
-    method: "GET",
-    summary: "List gateway installations",
-    access: access("list"),
+  deployments.listBy({
     query: [
       { name: "status", description: "active (default) or archived" },
       { name: "type", description: "production or non_production" },
       { name: "workspace_slug", description: "A workspace it serves; may be repeated", isList: true },
       { name: "search", description: "Part of the name or slug" },
-      { name: "current_page", description: "From 0" },
-      { name: "page_size", description: "At most 100, default 50" },
+      ...pageQuery(50, 100),
     ],
     response: DeploymentList,
     handle: listDeployments,
   }),
-  defineWrite({
-    ...all,
-    method: "POST",
-    summary: "Create a gateway installation",
-    access: access("create"),
-    audit: audit("create"),
-    body: CreateDeployment,
-    response: CreatedDeployment,
-    handle: createDeployment,
-  }),
-  defineRead({
-    ...one,
-    method: "GET",
-    summary: "Show a gateway installation",
-    access: access("read"),
+  deployments.create({ body: CreateDeployment, response: CreatedDeployment, decide: createDeployment }),
+  deployments.show({
     query: [{ name: "status", description: "active (default) or archived" }],
     response: DeploymentRecord,
-    handle: readDeployment,
+    show: readDeployment,
   }),
-  defineWrite({
-    ...one,
-    method: "PUT",
-    summary: "Change a gateway installation",
-    access: access("update"),
-    audit: audit("update"),
-    body: UpdateDeployment,
-    response: UpdatedDeployment,
-    handle: updateDeployment,
+  deployments.change({ body: UpdateDeployment, response: UpdatedDeployment, decide: updateDeployment }),
+  deployments.remove({
+    archives: { status: "archived", isDefault: false },
+    async before(_, { row }) {
+      if (row.status !== "active") requireFound(undefined, "deployment");
+      return [];
+    },
   }),
-  defineWrite({
-    ...one,
-    method: "DELETE",
-    summary: "Archive a gateway installation",
-    access: access("delete"),
-    audit: audit("delete"),
-    response: NoContent,
-    handle: deleteDeployment,
-  }),
-  defineRead({
-    tag: "Deployments",
-    method: "GET",
-    path: "/v1/deployments/:id/ping",
-    access: access("read"),
+  deployments.read({
+    at: "/ping",
+    verb: "read",
     summary: "Check whether a gateway installation is alive",
     response: DeploymentPing,
     handle: pingDeployment,

@@ -11,8 +11,9 @@ import { NoContent } from "../../schemas/objects.ts";
 import { entityStatuses, PolicyEntities } from "../../schemas/policies.ts";
 import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { showFlags } from "../core/limits.ts";
+import { pageQuery, workspaceQuery } from "../core/record.ts";
 import { isRecordId, readChoice, readPage, readSearch, requireFound, requireReferenced } from "../core/request.ts";
-import { findPolicy, pageQuery, policyAccess, tag, workspaceQuery } from "./policy-rows.ts";
+import { findUsageLimit } from "./policy-rows.ts";
 
 /** What counters are read and reset with. */
 type Counters = Pick<Services, "limitStore" | "limitCounters" | "stateMac" | "steadyTime">;
@@ -54,8 +55,7 @@ async function findValueKey(row: UsageLimitPolicyRow, id: string, services: Coun
   return undefined;
 }
 
-const findUsagePolicy = (call: AdminCall<undefined>) =>
-  findPolicy<UsageLimitPolicyRow>(call, call.stores.usageLimitPolicies, ["active"]);
+const findUsagePolicy = (call: AdminCall<undefined>) => findUsageLimit(call, ["active"]);
 
 async function readEntities(call: AdminCall<undefined>): Promise<PolicyEntities> {
   const { query, context } = call;
@@ -147,35 +147,34 @@ async function resetEntity(call: AdminCall<undefined>): Promise<Outcome<AnswerOf
   return { answer: {}, recordId: row.id, audited, statements: [noted, ...statements], undo };
 }
 
+const entities = "/v1/policies/usage-limits/:id/entities";
+
 /** Endpoints of the counters of usage limits. */
-export function defineEntities({ path, resource }: { path: string; resource: string }): AdminEndpoint[] {
-  const entities = `${path}/:id/entities`;
-  return [
-    defineRead({
-      tag,
-      path: entities,
-      method: "GET",
-      summary: "List the counters of a usage limit",
-      access: policyAccess("read"),
-      query: [
-        workspaceQuery,
-        { name: "status", description: entityStatuses.join(" or ") },
-        { name: "search", description: "A part of value_key, in any case" },
-        ...pageQuery(100),
-      ],
-      response: PolicyEntities,
-      handle: readEntities,
-    }),
-    defineWrite({
-      tag,
-      path: `${entities}/:entityId/reset`,
-      method: "PUT",
-      summary: "Set a counter of a usage limit to 0",
-      access: policyAccess("update"),
-      audit: { resource, action: "reset", store: "usageLimitPolicies" },
-      query: [workspaceQuery],
-      response: NoContent,
-      handle: resetEntity,
-    }),
-  ];
-}
+export const entityEndpoints: readonly AdminEndpoint[] = [
+  defineRead({
+    tag: "Policies",
+    path: entities,
+    method: "GET",
+    summary: "List the counters of a usage limit",
+    access: { keys: "any", scopes: ["policies.read"] },
+    query: [
+      workspaceQuery,
+      { name: "status", description: entityStatuses.join(" or ") },
+      { name: "search", description: "A part of value_key, in any case" },
+      ...pageQuery(50, 100),
+    ],
+    response: PolicyEntities,
+    handle: readEntities,
+  }),
+  defineWrite({
+    tag: "Policies",
+    path: `${entities}/:entityId/reset`,
+    method: "PUT",
+    summary: "Set a counter of a usage limit to 0",
+    access: { keys: "any", scopes: ["policies.update"] },
+    audit: { resource: "usage_limit_policies", action: "reset", store: "usageLimitPolicies" },
+    query: [workspaceQuery],
+    response: NoContent,
+    handle: resetEntity,
+  }),
+];

@@ -17,6 +17,7 @@ import type { Limit, LimitStore } from "../../policies/limit-store.ts";
 import type { ActivePolicy } from "../../policies/policy-set.ts";
 import { PolicyPlan } from "../../schemas/policies.ts";
 import { type AdminCall, defineRead } from "../core/endpoint.ts";
+import { pageQuery, workspaceQuery } from "../core/record.ts";
 import {
   isRecordId,
   type Page,
@@ -28,7 +29,6 @@ import {
   requireReferenced,
   toIso,
 } from "../core/request.ts";
-import { pageQuery, policyAccess, tag, workspaceQuery } from "./policy-rows.ts";
 
 type Entry = PolicyPlan["policies"][number];
 
@@ -212,11 +212,11 @@ async function explain(call: AdminCall<undefined>): Promise<PolicyPlan> {
 /** The endpoint that shows which limits a request would meet. */
 export const explainPolicyEndpoints: readonly AdminEndpoint[] = [
   defineRead({
-    tag,
+    tag: "Policies",
     path: "/v1/policies/explain",
     method: "GET",
     summary: "Show which limits a request would meet, and what is left of them",
-    access: policyAccess("read", "list"),
+    access: { keys: "any", scopes: ["policies.read", "policies.list"] },
     query: [
       workspaceQuery,
       { name: "api_key_id", description: "Key of the request; default: the caller's own, if it is of a workspace" },
@@ -228,7 +228,7 @@ export const explainPolicyEndpoints: readonly AdminEndpoint[] = [
       { name: "endpoint_type", description: "Its type, as guardrails name it" },
       { name: "mcp_server", description: "Slug of the MCP server, for a call of one of its tools" },
       { name: "mcp_tool", description: "Name of the tool that is called" },
-      ...pageQuery(100),
+      ...pageQuery(50, 100),
     ],
     response: PolicyPlan,
     handle: explain,

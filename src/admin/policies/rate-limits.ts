@@ -1,6 +1,8 @@
 import type { RateLimitPolicyRow } from "../../db/tables/policies.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
+import { NoContent } from "../../schemas/objects.ts";
 import {
+  CreatedPolicy,
   CreateRateLimitPolicy,
   RateLimitPolicy,
   RateLimitPolicyList,
@@ -10,28 +12,12 @@ import {
   UpdateRateLimitPolicy,
 } from "../../schemas/policies.ts";
 import type { AdminCall } from "../core/endpoint.ts";
-import { readText, refuseField, requireWorkspace, toIso } from "../core/request.ts";
-import { definePolicies, toStoredConditions } from "./policy-rows.ts";
+import { defineRecord, type Found, type NewPlace } from "../core/record.ts";
+import { refuseField } from "../core/request.ts";
+import { shownBy } from "../core/shown-row.ts";
+import { findRateLimit, policyQuery, statusesFor, statusFilter, toStoredConditions } from "./policy-rows.ts";
 
-function toPolicy(row: RateLimitPolicyRow): RateLimitPolicy {
-  return {
-    id: row.id,
-    name: row.name,
-    description: row.description,
-    conditions: row.conditions,
-    group_by: row.groupBy,
-    type: row.type,
-    unit: row.unit,
-    value: row.value,
-    target: row.target,
-    status: row.status,
-    workspace_id: row.workspaceId,
-    organisation_id: row.organisationId,
-    created_at: toIso(row.createdAt),
-    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
-    object: "policy_rate_limits",
-  };
-}
+const toPolicy = shownBy(RateLimitPolicy, (_row: RateLimitPolicyRow) => ({}));
 
 /** Keys for tool calls; the others are for model requests. */
 const sharedKeys = new Set(["workspace_id", "organisation_id", "api_key"]);
@@ -55,62 +41,68 @@ function requireCountable(type: string, value: number | undefined): void {
   }
 }
 
-async function createPolicy(call: AdminCall<CreateRateLimitPolicy>) {
-  const { body, stores, now } = call;
-  const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
+async function createPolicy(call: AdminCall<CreateRateLimitPolicy>, { id }: NewPlace<"rateLimitPolicies">) {
+  const { body } = call;
   requireKeys(body.conditions, body.target, "conditions");
   requireKeys(body.group_by, body.target, "group_by");
   requireCountable(body.type, body.value);
-  const id = crypto.randomUUID();
-  const row = {
-    id,
-    ...tenant,
-    name: body.name ?? null,
-    description: body.description ?? null,
-    conditions: toStoredConditions(body.conditions),
-    groupBy: body.group_by,
-    type: body.type,
-    unit: body.unit,
-    value: body.value,
-    target: body.target,
-    status: "active" as const,
-    createdAt: now,
-    lastUpdatedAt: now,
+  const { name = null, description = null, type, unit, value, target } = body;
+  const conditions = toStoredConditions(body.conditions);
+  return {
+    // the API specification uses this word in the receipts of both kinds
+    answer: { id, object: "policy_usage_limits" as const },
+    columns: {
+      name,
+      description,
+      conditions,
+      groupBy: body.group_by,
+      type,
+      unit,
+      value,
+      target,
+      status: "active" as const,
+    },
   };
-  // the API specification uses this word in the receipts of both kinds
-  const answer = { id, object: "policy_usage_limits" } as const;
-  return { answer, recordId: id, statements: [stores.rateLimitPolicies.insert(tenant, row)] };
 }
 
-async function updatePolicy({ body, stores, now }: AdminCall<UpdateRateLimitPolicy>, row: RateLimitPolicyRow) {
+async function updatePolicy({ body }: AdminCall<UpdateRateLimitPolicy>, { row }: Found<"rateLimitPolicies">) {
   if (body.target !== undefined && body.target !== row.target) refuseField("target", "cannot be changed");
   requireKeys(body.conditions ?? [], row.target, "conditions");
   requireCountable(row.type, body.value);
-  const changes = {
-    name: body.name,
-    description: body.description,
-    conditions: body.conditions && toStoredConditions(body.conditions),
-    unit: body.unit,
-    value: body.value,
-    status: body.status,
-    lastUpdatedAt: now,
-  };
-  const statement = stores.rateLimitPolicies.update(row, { id: row.id }, changes);
-  return { answer: {}, recordId: row.id, statements: [statement] };
+  const { name, description, unit, value, status } = body;
+  const conditions = body.conditions && toStoredConditions(body.conditions);
+  return { answer: {}, columns: { name, description, conditions, unit, value, status } };
 }
 
-/** Endpoints of rate limits. */
-export const rateLimitPolicyEndpoints: readonly AdminEndpoint[] = definePolicies({
+const policies = defineRecord({
+  tag: "Policies",
   path: "/v1/policies/rate-limits",
-  resource: "rate_limit_policies",
   words: { one: "a rate limit", many: "rate limits" },
   store: "rateLimitPolicies",
-  storeOf: ({ rateLimitPolicies }) => rateLimitPolicies,
-  filters: { type: rateTypes, unit: rateUnits, target: rateTargets },
-  responses: { list: RateLimitPolicyList, one: RateLimitPolicy },
-  createBody: CreateRateLimitPolicy,
-  updateBody: UpdateRateLimitPolicy,
-  show: toPolicy,
-  create: createPolicy,
-  update: updatePolicy,
+  audit: "rate_limit_policies",
+  access: "policies",
+  find: (call, verb) => findRateLimit(call, statusesFor(call, verb)),
 });
+
+/** Endpoints of rate limits. */
+export const rateLimitPolicyEndpoints: readonly AdminEndpoint[] = [
+  policies.list({
+    response: RateLimitPolicyList,
+    filters: {
+      status: statusFilter,
+      type: { values: rateTypes },
+      unit: { values: rateUnits },
+      target: { values: rateTargets },
+    },
+    show: (rows) => rows.map(toPolicy),
+  }),
+  policies.create({
+    summary: "Make a rate limit",
+    body: CreateRateLimitPolicy,
+    response: CreatedPolicy,
+    decide: createPolicy,
+  }),
+  policies.show({ query: policyQuery, response: RateLimitPolicy, show: ({ row }) => toPolicy(row) }),
+  policies.change({ body: UpdateRateLimitPolicy, response: NoContent, decide: updatePolicy }),
+  policies.remove({ archives: { status: "archived" } }),
+];

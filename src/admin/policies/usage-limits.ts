@@ -1,44 +1,24 @@
 import type { UsageLimitPolicyRow } from "../../db/tables/policies.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
+import { NoContent } from "../../schemas/objects.ts";
 import {
-  type CreatedPolicy,
+  CreatedPolicy,
   CreateUsageLimitPolicy,
   ShownUsageLimitPolicy,
   UpdateUsageLimitPolicy,
-  type UsageLimitPolicy,
+  UsageLimitPolicy,
   UsageLimitPolicyList,
   usageTypes,
 } from "../../schemas/policies.ts";
-import type { AdminCall, Outcome } from "../core/endpoint.ts";
+import type { AdminCall } from "../core/endpoint.ts";
 import { nextReset } from "../core/limits.ts";
-import { readText, refuseField, requireWorkspace, toIso } from "../core/request.ts";
-import { defineEntities, resetValue, usageDetail } from "./entities.ts";
-import { definePolicies, toStoredConditions } from "./policy-rows.ts";
+import { defineRecord, type Found, type NewPlace } from "../core/record.ts";
+import { refuseField } from "../core/request.ts";
+import { shownBy } from "../core/shown-row.ts";
+import { entityEndpoints, resetValue, usageDetail } from "./entities.ts";
+import { findUsageLimit, policyQuery, statusesFor, statusFilter, toStoredConditions } from "./policy-rows.ts";
 
-const object = "policy_usage_limits";
-
-function toPolicy(row: UsageLimitPolicyRow): UsageLimitPolicy {
-  return {
-    id: row.id,
-    name: row.name,
-    description: row.description,
-    conditions: row.conditions,
-    group_by: row.groupBy,
-    type: row.type,
-    credit_limit: row.creditLimit,
-    alert_threshold: row.alertThreshold,
-    periodic_reset: row.periodicReset,
-    periodic_reset_days: row.periodicResetDays,
-    next_usage_reset_at: toIso(row.nextUsageResetAt),
-    last_reset_at: toIso(row.lastResetAt),
-    status: row.status,
-    workspace_id: row.workspaceId,
-    organisation_id: row.organisationId,
-    created_at: toIso(row.createdAt),
-    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
-    object,
-  };
-}
+const toPolicy = shownBy(UsageLimitPolicy, (_row: UsageLimitPolicyRow) => ({}));
 
 type Budget = Pick<
   UsageLimitPolicyRow,
@@ -84,70 +64,62 @@ function applyBudget(body: UpdateUsageLimitPolicy, former: Budget, now: number):
   return { creditLimit, alertThreshold, periodicReset, periodicResetDays, nextUsageResetAt };
 }
 
-async function createPolicy(call: AdminCall<CreateUsageLimitPolicy>): Promise<Outcome<CreatedPolicy>> {
-  const { body, stores, now } = call;
-  const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
-  const id = crypto.randomUUID();
+async function createPolicy(call: AdminCall<CreateUsageLimitPolicy>, { id }: NewPlace<"usageLimitPolicies">) {
+  const { body, now } = call;
   const none = { alertThreshold: null, periodicReset: null, periodicResetDays: null, nextUsageResetAt: null };
-  const row = {
-    id,
-    ...tenant,
-    name: body.name ?? null,
-    description: body.description ?? null,
-    conditions: toStoredConditions(body.conditions),
-    groupBy: body.group_by,
-    type: body.type,
-    ...applyBudget(body, { creditLimit: body.credit_limit, ...none }, now),
-    status: "active" as const,
-    createdAt: now,
-    lastUpdatedAt: now,
+  const { name = null, description = null, type } = body;
+  const conditions = toStoredConditions(body.conditions);
+  const budget = applyBudget(body, { creditLimit: body.credit_limit, ...none }, now);
+  return {
+    answer: { id, object: "policy_usage_limits" as const },
+    columns: { name, description, conditions, groupBy: body.group_by, type, ...budget, status: "active" as const },
   };
-  return { answer: { id, object }, recordId: id, statements: [stores.usageLimitPolicies.insert(tenant, row)] };
 }
 
-async function updatePolicy(call: AdminCall<UpdateUsageLimitPolicy>, row: UsageLimitPolicyRow) {
-  const { body, stores, now } = call;
+async function updatePolicy(call: AdminCall<UpdateUsageLimitPolicy>, { row }: Found<"usageLimitPolicies">) {
+  const { body, now } = call;
   const budget = applyBudget(body, row, now);
-  const value = body.reset_usage_for_value;
+  const { name, description, status, reset_usage_for_value: counter } = body;
+  const conditions = body.conditions && toStoredConditions(body.conditions);
   // last: nothing may be refused once the counter is reset
-  const reset = value == null ? undefined : await resetValue(call, row, value);
-  const changes = {
-    name: body.name,
-    description: body.description,
-    conditions: body.conditions && toStoredConditions(body.conditions),
-    ...budget,
-    status: body.status,
-    lastResetAt: reset && now,
-    lastUpdatedAt: now,
-  };
-  const statement = stores.usageLimitPolicies.update(row, { id: row.id }, changes);
+  const reset = counter == null ? undefined : await resetValue(call, row, counter);
   return {
     answer: {},
-    recordId: row.id,
-    statements: [statement, ...(reset?.statements ?? [])],
+    columns: { name, description, conditions, ...budget, status, lastResetAt: reset && now },
+    statements: reset?.statements ?? [],
     undo: reset?.undo,
   };
 }
 
-const path = "/v1/policies/usage-limits";
-const resource = "usage_limit_policies";
+const policies = defineRecord({
+  tag: "Policies",
+  path: "/v1/policies/usage-limits",
+  words: { one: "a usage limit", many: "usage limits" },
+  store: "usageLimitPolicies",
+  audit: "usage_limit_policies",
+  access: "policies",
+  find: (call, verb) => findUsageLimit(call, statusesFor(call, verb)),
+});
 
 /** Endpoints of usage limits. */
 export const usageLimitPolicyEndpoints: readonly AdminEndpoint[] = [
-  ...definePolicies({
-    path,
-    resource,
-    words: { one: "a usage limit", many: "usage limits" },
-    store: "usageLimitPolicies",
-    storeOf: ({ usageLimitPolicies }) => usageLimitPolicies,
-    filters: { type: usageTypes },
-    responses: { list: UsageLimitPolicyList, one: ShownUsageLimitPolicy },
-    createBody: CreateUsageLimitPolicy,
-    updateBody: UpdateUsageLimitPolicy,
-    show: toPolicy,
-    create: createPolicy,
-    update: updatePolicy,
-    detail: usageDetail,
+  policies.list({
+    response: UsageLimitPolicyList,
+    filters: { status: statusFilter, type: { values: usageTypes } },
+    show: (rows) => rows.map(toPolicy),
   }),
-  ...defineEntities({ path, resource }),
+  policies.create({
+    summary: "Make a usage limit",
+    body: CreateUsageLimitPolicy,
+    response: CreatedPolicy,
+    decide: createPolicy,
+  }),
+  policies.show({
+    query: [...policyQuery, ...usageDetail.query],
+    response: ShownUsageLimitPolicy,
+    show: async ({ row }, call) => ({ ...toPolicy(row), ...(await usageDetail.read(call, row)) }),
+  }),
+  policies.change({ body: UpdateUsageLimitPolicy, response: NoContent, decide: updatePolicy }),
+  policies.remove({ archives: { status: "archived" } }),
+  ...entityEndpoints,
 ];

@@ -5,7 +5,7 @@ import type { AdminEndpoint } from "../../endpoint.ts";
 import { ConflictError } from "../../errors.ts";
 import { NoContent } from "../../schemas/objects.ts";
 import {
-  type Collection,
+  Collection,
   CollectionList,
   CreateCollection,
   CreatedCollection,
@@ -13,20 +13,19 @@ import {
   ShownCollection,
   UpdateCollection,
 } from "../../schemas/prompts.ts";
-import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
+import type { AdminCall } from "../core/endpoint.ts";
 import { listWithFixed } from "../core/fixed-entries.ts";
+import { defineRecord, type Found } from "../core/record.ts";
 import {
-  createSlug,
   forbid,
-  readPage,
   readSearch,
   readTenant,
-  readText,
   requireFound,
   requireReferenced,
   requireWorkspace,
   toIso,
 } from "../core/request.ts";
+import { shownBy } from "../core/shown-row.ts";
 
 /** The collection every workspace has: it is not in the database, and its id is the workspace's. */
 function defaultCollection({ id, organisationId, createdAt }: WorkspaceRow): CollectionRow {
@@ -106,6 +105,8 @@ async function readContents(
   return { children, prompts };
 }
 
+const toCollection = shownBy(Collection, (row: CollectionRow) => ({ is_default: isDefault(row) ? 1 : 0 }) as const);
+
 function toListed(row: CollectionRow, { children, prompts }: Contents): ListedCollection {
   const own = children.filter(({ parentCollectionId }) => parentCollectionId === row.id);
   const inside = prompts.filter(({ collectionId }) => collectionId === row.id);
@@ -120,73 +121,8 @@ function toListed(row: CollectionRow, { children, prompts }: Contents): ListedCo
   };
 }
 
-function toCollection(row: CollectionRow): Collection {
-  return {
-    id: row.id,
-    name: row.name,
-    workspace_id: row.workspaceId,
-    slug: row.slug,
-    parent_collection_id: row.parentCollectionId,
-    is_default: isDefault(row) ? 1 : 0,
-    status: "active",
-    created_at: toIso(row.createdAt),
-    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
-  };
-}
-
-async function listCollections(call: AdminCall<undefined>): Promise<AnswerOf<typeof CollectionList>> {
-  const { stores, query } = call;
-  const tenant = await requireWorkspace(call);
-  const text = readSearch(query);
-  const own = await defaultCollections(call, tenant);
-  const fixed = own.filter(({ name }) => name.toLowerCase().includes(text?.toLowerCase() ?? ""));
-  const search = text === undefined ? undefined : { columns: ["name", "slug"] as const, text };
-  const { rows, total } = await listWithFixed(readPage(query), fixed, (page) =>
-    stores.collections.list(tenant, { search, page }),
-  );
-  const contents = await readContents(call, tenant, rows);
-  return { data: rows.map((row) => toListed(row, contents)), total };
-}
-
-/** The collection a path names, and the tenant it belongs to. */
-async function requirePathCollection(call: AdminCall<unknown>) {
-  const found = await findCollection(call, await readTenant(call), call.params.id ?? "");
-  const row = requireFound(found, "collection");
-  return { row, tenant: { organisationId: row.organisationId, workspaceId: row.workspaceId } };
-}
-
-async function readCollection(call: AdminCall<undefined>): Promise<AnswerOf<typeof ShownCollection>> {
-  const { row, tenant } = await requirePathCollection(call);
-  const contents = await readContents(call, tenant, [row]);
-  return { ...toListed(row, contents), child_collections: contents.children.map(toCollection) };
-}
-
-async function createCollection(
-  call: AdminCall<CreateCollection>,
-): Promise<Outcome<AnswerOf<typeof CreatedCollection>>> {
-  const { body, stores, now } = call;
-  const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
-  const { name, parent_collection_id: parent } = body;
-  const parentCollectionId = parent
-    ? requireReferenced(await findCollection(call, tenant, parent), "parent_collection_id").id
-    : null;
-  const id = crypto.randomUUID();
-  const slug = createSlug(name, { prefix: "co", letters: 10 });
-  const row = { id, ...tenant, slug, name, parentCollectionId, createdAt: now };
-  return { answer: { id, slug }, recordId: id, statements: [stores.collections.insert(tenant, row)] };
-}
-
-async function updateCollection(call: AdminCall<UpdateCollection>) {
-  const { body, stores, now } = call;
-  const { row, tenant } = await requirePathCollection(call);
-  if (isDefault(row)) forbid("The default collection of a workspace cannot be renamed");
-  const changes = { name: body.name, lastUpdatedAt: now };
-  return { answer: {}, recordId: row.id, statements: [stores.collections.update(tenant, { id: row.id }, changes)] };
-}
-
-async function deleteCollection(call: AdminCall<undefined>) {
-  const { stores } = call;
-  const { row, tenant } = await requirePathCollection(call);
+/** @throws {ConflictError} If the collection still holds something. */
+async function requireEmpty({ stores }: AdminCall<unknown>, { row, tenant }: Found<"collections">): Promise<void> {
   // deleting the default collection gets the same response as deleting an unknown one
   if (isDefault(row)) requireFound(undefined, "collection");
   const counted = {
@@ -195,75 +131,71 @@ async function deleteCollection(call: AdminCall<undefined>) {
     collections: await stores.collections.count(tenant, { where: { parentCollectionId: row.id } }),
   };
   const left = Object.entries(counted).filter(([, count]) => count > 0);
-  if (left.length > 0) {
-    const names = left.map(([name, count]) => `${name} (${count})`).join(", ");
-    throw new ConflictError(`Cannot delete this collection: it still contains ${names}`, { code: "AB07" });
-  }
-  return { answer: {}, recordId: row.id, statements: [stores.collections.remove(tenant, { id: row.id })] };
+  if (left.length === 0) return;
+  const names = left.map(([name, count]) => `${name} (${count})`).join(", ");
+  throw new ConflictError(`Cannot delete this collection: it still contains ${names}`, { code: "AB07" });
 }
 
-const row = { tag: "Collections" };
-const access = (verb: string) => ({ keys: "any" as const, scopes: [`prompts.${verb}`] });
-const audit = (action: string) => ({ resource: "collections", action, store: "collections" as const });
-const all = "/v1/collections";
-const one = `${all}/:id`;
+const collections = defineRecord({
+  tag: "Collections",
+  path: "/v1/collections",
+  words: { one: "a collection", many: "collections" },
+  store: "collections",
+  audit: "collections",
+  access: "prompts",
+  find: async (call) =>
+    requireFound(await findCollection(call, await readTenant(call), call.params.id ?? ""), "collection"),
+});
 
 /** Endpoints of collections. */
 export const collectionEndpoints: readonly AdminEndpoint[] = [
-  defineRead({
-    ...row,
-    method: "GET",
-    path: all,
-    summary: "List collections",
-    access: access("list"),
-    query: [
-      { name: "workspace_id", description: "The workspace; optional for keys of a workspace" },
-      { name: "search", description: "Part of the name or slug, at least 2 characters" },
-      { name: "current_page", description: "Page, counted from 0" },
-      { name: "page_size", description: "Rows per page; default 50, at most 1000" },
-    ],
+  collections.list({
     response: CollectionList,
-    handle: listCollections,
+    ofWorkspaces: "The workspace; optional for keys of a workspace",
+    tenant: requireWorkspace,
+    search: ["name", "slug"],
+    async rows(call, tenant, { page, ...options }) {
+      const text = readSearch(call.query)?.toLowerCase() ?? "";
+      const fixed = (await defaultCollections(call, tenant)).filter(({ name }) => name.toLowerCase().includes(text));
+      return listWithFixed(page, fixed, (own) => call.stores.collections.list(tenant, { ...options, page: own }));
+    },
+    async show(rows, call, tenant) {
+      const contents = await readContents(call, tenant, rows);
+      return rows.map((row) => toListed(row, contents));
+    },
   }),
-  defineWrite({
-    ...row,
-    method: "POST",
-    path: all,
-    summary: "Create a collection",
-    access: access("create"),
-    audit: audit("create"),
+  collections.create({
     body: CreateCollection,
     response: CreatedCollection,
-    handle: createCollection,
+    slug: { prefix: "co", letters: 10 },
+    async decide(call, { tenant, id, slug }) {
+      const { name, parent_collection_id: parent } = call.body;
+      const found = parent && requireReferenced(await findCollection(call, tenant, parent), "parent_collection_id");
+      return { answer: { id, slug }, columns: { name, parentCollectionId: found ? found.id : null } };
+    },
   }),
-  defineRead({
-    ...row,
-    method: "GET",
-    path: one,
+  collections.show({
     summary: "Show a collection and its contents",
-    access: access("read"),
     response: ShownCollection,
-    handle: readCollection,
+    async show({ row, tenant }, call) {
+      const contents = await readContents(call, tenant, [row]);
+      return { ...toListed(row, contents), child_collections: contents.children.map(toCollection) };
+    },
   }),
-  defineWrite({
-    ...row,
-    method: "PUT",
-    path: one,
+  collections.change({
     summary: "Rename a collection",
-    access: access("update"),
-    audit: audit("update"),
     body: UpdateCollection,
     response: NoContent,
-    handle: updateCollection,
+    async decide({ body }, { row }) {
+      if (isDefault(row)) forbid("The default collection of a workspace cannot be renamed");
+      return { answer: {}, columns: { name: body.name } };
+    },
   }),
-  defineWrite({
-    ...row,
-    method: "DELETE",
-    path: one,
+  collections.remove({
     summary: "Delete an empty collection",
-    access: access("delete"),
-    audit: audit("delete"),
-    response: NoContent,
-    handle: deleteCollection,
+    async before(call, found) {
+      await requireEmpty(call, found);
+      return [];
+    },
   }),
 ];

@@ -13,11 +13,11 @@ import {
   UpdateLabel,
   type VersionLabel,
 } from "../../schemas/prompts.ts";
-import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
+import type { AdminCall } from "../core/endpoint.ts";
 import { listWithFixed } from "../core/fixed-entries.ts";
+import { defineRecord } from "../core/record.ts";
 import {
   forbid,
-  readPage,
   readSearch,
   readTenant,
   readText,
@@ -26,39 +26,19 @@ import {
   requireWorkspace,
   toIso,
 } from "../core/request.ts";
+import { shownBy } from "../core/shown-row.ts";
 
 function builtInLabels(organisationId: string): LabelRow[] {
   const none = { description: null, colorCode: null, createdAt: 0, lastUpdatedAt: 0 };
   return universalLabels.map(({ id, name }) => ({ id, name, organisationId, workspaceId: null, ...none }));
 }
 
-function toLabel(row: LabelRow): Label {
-  return {
-    id: row.id,
-    name: row.name,
-    description: row.description,
-    color_code: row.colorCode,
-    organisation_id: row.organisationId,
-    workspace_id: row.workspaceId,
-    is_universal: row.workspaceId === null,
-    status: "active",
-    // built-in labels have no creation time
-    created_at: toIso(row.createdAt || null),
-    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt || null),
-  };
-}
-
-async function listLabels(call: AdminCall<undefined>): Promise<AnswerOf<typeof LabelList>> {
-  const { stores, query } = call;
-  const tenant = await readTenant(call);
-  const text = readSearch(query);
-  const fixed = builtInLabels(tenant.organisationId).filter(({ name }) => name.includes(text?.toLowerCase() ?? ""));
-  const search = text === undefined ? undefined : { columns: ["name"] as const, text };
-  const { rows, total } = await listWithFixed(readPage(query), fixed, (page) =>
-    stores.labels.list(tenant, { search, page, includeOrganisation: true }),
-  );
-  return { data: rows.map(toLabel), total };
-}
+const toLabel = shownBy(Label, (row: LabelRow) => ({
+  is_universal: row.workspaceId === null,
+  // built-in labels have no creation time
+  created_at: toIso(row.createdAt || null),
+  last_updated_at: toIso(row.lastUpdatedAt || row.createdAt || null),
+}));
 
 /**
  * The label a reference names by its id.
@@ -130,16 +110,16 @@ async function requireLabel(call: AdminCall<unknown>): Promise<LabelRow> {
  *
  * @throws {PermissionError} AB03 for a built-in one, and for one of the organisation if the caller belongs to a workspace.
  */
-async function requireOwnLabel(call: AdminCall<unknown>): Promise<{ row: LabelRow; tenant: Tenant }> {
+async function requireOwnLabel(call: AdminCall<unknown>): Promise<LabelRow> {
   const row = await requireLabel(call);
-  const { id, organisationId, workspaceId } = row;
+  const { id, workspaceId } = row;
   if (universalLabels.some((label) => label.id === id)) {
     forbid(`The label ${row.name} is built in and cannot be changed`);
   }
   if (workspaceId === null && call.tenant.workspaceId !== null) {
     forbid(`The label ${row.name} belongs to the organisation and is changed with a key of it`);
   }
-  return { row, tenant: { organisationId, workspaceId } };
+  return row;
 }
 
 /**
@@ -168,95 +148,53 @@ async function placeOf(call: AdminCall<CreateLabel>): Promise<Tenant> {
   return isOfOrganisation && tenant.workspaceId === null ? tenant : requireWorkspace(call, workspace);
 }
 
-async function createLabel(call: AdminCall<CreateLabel>): Promise<Outcome<AnswerOf<typeof CreatedLabel>>> {
-  const { body, stores, now } = call;
-  const tenant = await placeOf(call);
-  await requireFreeName(call, tenant, body.name);
-  const id = crypto.randomUUID();
-  const texts = { description: body.description ?? null, colorCode: body.color_code ?? null };
-  const row = { id, ...tenant, name: body.name, ...texts, createdAt: now };
-  return { answer: { id }, recordId: id, statements: [stores.labels.insert(tenant, row)] };
-}
-
-async function updateLabel(call: AdminCall<UpdateLabel>) {
-  const { body, stores, now } = call;
-  const { row, tenant } = await requireOwnLabel(call);
-  await requireFreeName(call, tenant, body.name);
-  const changes = { name: body.name, description: body.description, colorCode: body.color_code, lastUpdatedAt: now };
-  return { answer: {}, recordId: row.id, statements: [stores.labels.update(tenant, { id: row.id }, changes)] };
-}
-
-async function deleteLabel(call: AdminCall<undefined>) {
-  const { stores } = call;
-  const { row, tenant } = await requireOwnLabel(call);
-  const statements = [
-    stores.promptLabels.remove(tenant, { labelId: row.id }),
-    stores.labels.remove(tenant, { id: row.id }),
-  ];
-  return { answer: {}, recordId: row.id, statements };
-}
-
-const row = { tag: "Labels" };
-const access = (verb: string) => ({ keys: "any" as const, scopes: [`prompts.${verb}`] });
-const audit = (action: string) => ({ resource: "labels", action, store: "labels" as const });
-const one = "/v1/labels/:labelId";
+const labels = defineRecord({
+  tag: "Labels",
+  path: "/v1/labels",
+  param: "labelId",
+  words: { one: "a label", many: "labels" },
+  store: "labels",
+  audit: "labels",
+  access: "prompts",
+  isReadByWorkspaces: true,
+  find: (call, verb) => (verb === "read" ? requireLabel(call) : requireOwnLabel(call)),
+});
 
 /** Endpoints of labels. */
 export const labelEndpoints: readonly AdminEndpoint[] = [
-  defineRead({
-    ...row,
-    method: "GET",
-    path: "/v1/labels",
-    summary: "List labels",
-    access: access("list"),
-    query: [
-      { name: "workspace_id", description: "One workspace, for keys of the organisation" },
-      { name: "search", description: "Part of the name, at least 2 characters" },
-      { name: "current_page", description: "Page, counted from 0" },
-      { name: "page_size", description: "Rows per page; default 50, at most 1000" },
-    ],
+  labels.list({
     response: LabelList,
-    handle: listLabels,
+    search: ["name"],
+    rows({ stores, query }, tenant, { page, ...options }) {
+      const text = readSearch(query)?.toLowerCase() ?? "";
+      const fixed = builtInLabels(tenant.organisationId).filter(({ name }) => name.includes(text));
+      return listWithFixed(page, fixed, (own) =>
+        stores.labels.list(tenant, { ...options, page: own, includeOrganisation: true }),
+      );
+    },
+    show: (rows) => rows.map(toLabel),
   }),
-  defineWrite({
-    ...row,
-    method: "POST",
-    path: "/v1/labels",
-    summary: "Create a label",
-    access: access("create"),
-    audit: audit("create"),
+  labels.create({
     body: CreateLabel,
     response: CreatedLabel,
-    handle: createLabel,
+    tenant: placeOf,
+    async decide(call, { tenant, id }) {
+      const { name, description, color_code: colorCode } = call.body;
+      await requireFreeName(call, tenant, name);
+      return { answer: { id }, columns: { name, description: description ?? null, colorCode: colorCode ?? null } };
+    },
   }),
-  defineRead({
-    ...row,
-    method: "GET",
-    path: one,
-    summary: "Show a label",
-    access: access("read"),
-    response: Label,
-    handle: async (call) => toLabel(await requireLabel(call)),
-  }),
-  defineWrite({
-    ...row,
-    method: "PUT",
-    path: one,
-    summary: "Change a label",
-    access: access("update"),
-    audit: audit("update"),
+  labels.show({ response: Label, show: ({ row }) => toLabel(row) }),
+  labels.change({
     body: UpdateLabel,
     response: NoContent,
-    handle: updateLabel,
+    async decide(call, { tenant }) {
+      const { name, description, color_code: colorCode } = call.body;
+      await requireFreeName(call, tenant, name);
+      return { answer: {}, columns: { name, description, colorCode } };
+    },
   }),
-  defineWrite({
-    ...row,
-    method: "DELETE",
-    path: one,
-    summary: "Delete a label",
-    access: access("delete"),
-    audit: audit("delete"),
-    response: NoContent,
-    handle: deleteLabel,
+  labels.remove({
+    before: async ({ stores }, { row, tenant }) => [stores.promptLabels.remove(tenant, { labelId: row.id })],
   }),
 ];

@@ -2,7 +2,8 @@ import type { UserRow } from "../../db/tables/tenants.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { NoContent } from "../../schemas/objects.ts";
 import { UpdateUser, UserList, UserRecord } from "../../schemas/users.ts";
-import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
+import type { AdminCall, AnswerOf } from "../core/endpoint.ts";
+import { defineRecord, type Found } from "../core/record.ts";
 import {
   forbid,
   readChoice,
@@ -11,9 +12,9 @@ import {
   refuseField,
   requireFound,
   requireId,
-  toIso,
   toList,
 } from "../core/request.ts";
+import { shownBy } from "../core/shown-row.ts";
 import { cancelInvites } from "./invite-acceptance.ts";
 import { joinChanges, leavingStatements } from "./memberships.ts";
 
@@ -27,19 +28,9 @@ async function readWorkspaceSlugs({ stores, tenant }: AdminCall<unknown>, rows: 
   };
 }
 
-async function toUsers(call: AdminCall<unknown>, rows: readonly UserRow[]): Promise<UserRecord[]> {
+async function toUsers(call: AdminCall<unknown>, rows: readonly UserRow[]): Promise<AnswerOf<typeof UserRecord>[]> {
   const slugsOf = await readWorkspaceSlugs(call, rows);
-  return rows.map((row) => ({
-    object: "user",
-    id: row.id,
-    first_name: row.firstName,
-    last_name: row.lastName,
-    role: row.role,
-    email: row.email,
-    created_at: toIso(row.createdAt),
-    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
-    workspace_ids: slugsOf(row),
-  }));
+  return rows.map(shownBy(UserRecord, (row: UserRow) => ({ workspace_ids: slugsOf(row) })));
 }
 
 async function listUsers(call: AdminCall<undefined>): Promise<AnswerOf<typeof UserList>> {
@@ -56,57 +47,37 @@ async function findUser({ params, stores, tenant }: AdminCall<unknown>): Promise
   return requireFound(await stores.users.find(tenant, { id, status: "active" }), "user");
 }
 
-async function readUser(call: AdminCall<undefined>): Promise<UserRecord> {
-  const [user] = await toUsers(call, [await findUser(call)]);
-  return requireFound(user, "user");
-}
-
 /** @throws {PermissionError} AB03 for the owner, whose role is fixed. */
 function requireNoOwner({ role }: UserRow): void {
   if (role === "owner") forbid("The owner of the organisation cannot be changed or deleted");
 }
 
-async function updateUser(call: AdminCall<UpdateUser>): Promise<Outcome<AnswerOf<typeof NoContent>>> {
-  const row = await findUser(call);
-  requireNoOwner(row);
-  if (row.role === call.body.role) refuseField("role", `this user has the role ${row.role} already`);
-  const changes = { role: call.body.role, lastUpdatedAt: call.now };
-  return { answer: {}, recordId: row.id, statements: [call.stores.users.update(call.tenant, { id: row.id }, changes)] };
-}
-
-async function deleteUser(call: AdminCall<undefined>): Promise<Outcome<AnswerOf<typeof NoContent>>> {
-  const { stores, tenant, now } = call;
-  const row = await findUser(call);
+/** What goes with a user that leaves the organisation. */
+async function leave(call: AdminCall<undefined>, { row }: Found<"users">) {
+  const { stores, tenant } = call;
   requireNoOwner(row);
   const leaving = joinChanges([
     await leavingStatements(tenant, row.id, call),
     await cancelInvites(call, tenant, row.email),
   ]);
-  return {
-    answer: {},
-    recordId: row.id,
-    statements: [
-      ...leaving.statements,
-      stores.scimGroupMembers.remove(tenant, { userId: row.id }),
-      // the row stays: keys, logs and the audit log refer to it
-      stores.users.update(tenant, { id: row.id }, { status: "inactive", role: "member", lastUpdatedAt: now }),
-    ],
-  };
+  return [...leaving.statements, stores.scimGroupMembers.remove(tenant, { userId: row.id })];
 }
 
-const row = { tag: "Users" };
-const access = (verb: string) => ({ keys: "admin" as const, scopes: [`organisation_users.${verb}`] });
-const audit = (action: string) => ({ resource: "users", action, store: null });
-const one = "/v1/admin/users/:userId";
+const users = defineRecord({
+  tag: "Users",
+  path: "/v1/admin/users",
+  param: "userId",
+  words: { one: "a user", many: "users" },
+  store: "users",
+  audit: "users",
+  access: (verb) => ({ keys: "admin", scopes: [`organisation_users.${verb}`] }),
+  ofOrganisation: true,
+  find: findUser,
+});
 
 /** Endpoints of the users of an organisation. */
 export const userEndpoints: readonly AdminEndpoint[] = [
-  defineRead({
-    ...row,
-    method: "GET",
-    path: "/v1/admin/users",
-    summary: "List users",
-    access: access("list"),
+  users.listBy({
     query: [
       { name: "role", description: "owner, admin or member" },
       { name: "email", description: "Exact e-mail address" },
@@ -116,34 +87,23 @@ export const userEndpoints: readonly AdminEndpoint[] = [
     response: UserList,
     handle: listUsers,
   }),
-  defineRead({
-    ...row,
-    method: "GET",
-    path: one,
-    summary: "Show a user",
-    access: access("read"),
+  users.show({
     response: UserRecord,
-    handle: readUser,
+    async show({ row }, call) {
+      const [user] = await toUsers(call, [row]);
+      return requireFound(user, "user");
+    },
   }),
-  defineWrite({
-    ...row,
-    method: "PUT",
-    path: one,
+  users.change({
     summary: "Change a user's role",
-    access: access("update"),
-    audit: audit("update"),
     body: UpdateUser,
     response: NoContent,
-    handle: updateUser,
+    async decide({ body: { role } }, { row }) {
+      requireNoOwner(row);
+      if (row.role === role) refuseField("role", `this user has the role ${row.role} already`);
+      return { answer: {}, columns: { role } };
+    },
   }),
-  defineWrite({
-    ...row,
-    method: "DELETE",
-    path: one,
-    summary: "Remove a user",
-    access: access("delete"),
-    audit: audit("delete"),
-    response: NoContent,
-    handle: deleteUser,
-  }),
+  // the row stays: keys, logs and the audit log refer to it
+  users.remove({ summary: "Remove a user", before: leave, archives: { status: "inactive", role: "member" } }),
 ];
