@@ -16,6 +16,7 @@ import { type Command, type Outcome, UsageError, withDatabase } from "./command.
 import { loadUsedSettings, nodeMac } from "./environment.ts";
 import { type LogsOptions, logFilterNames, showLogs } from "./logs-command.ts";
 import { dropKey, listKeys, rotateKeys } from "./master-key-commands.ts";
+import { updateModels } from "./models-command.ts";
 import { describeVariables } from "./variables-command.ts";
 
 function readHead(text: string | undefined): AuditHead | undefined {
@@ -297,6 +298,18 @@ export const commands: readonly Command[] = [
     flags: ["dry-run"],
     positionals: 0,
     run: (values, _, flags) => repricePrices(values, flags.has("dry-run")),
+  },
+  {
+    name: "models update",
+    parameters: "FILE-OR-URL [--sha256 DIGEST] [--public-key KEY]",
+    about: [
+      "Replaces the file of MODEL_FACTS_FILE by a table of facts of models, for gateways that start afterwards.",
+      "--sha256 is the digest of the table. --public-key is an Ed25519 key in base64; the signature is beside the table,",
+      "with .sig behind its path. One of them is needed. Where they do not match, or the table is broken, nothing changes.",
+    ],
+    options: ["sha256", "public-key"],
+    positionals: 1,
+    run: (values, [source = ""]) => updateModels(source, values),
   },
   {
     name: "logs",

@@ -1,15 +1,12 @@
 import {
   chmodSync,
-  chownSync,
   closeSync,
   existsSync,
-  fsyncSync,
   linkSync,
   mkdirSync,
   openSync,
   readFileSync,
   realpathSync,
-  renameSync,
   rmSync,
   statSync,
   unlinkSync,
@@ -18,6 +15,7 @@ import {
 import { dirname } from "node:path";
 import process from "node:process";
 import { createMasterKeyText } from "../auth/master-keys.ts";
+import { replaceFile } from "./replace-file.ts";
 
 export function hasCode(error: unknown, code: string): boolean {
   return error instanceof Error && "code" in error && error.code === code;
@@ -109,36 +107,6 @@ async function withLock<Value>(path: string, action: () => Promise<Value>): Prom
   }
 }
 
-/** Replaces a file's content and flushes it to disk; owner and mode are preserved. */
-function replaceFile(path: string, text: string): void {
-  const draft = `${path}.${process.pid}`;
-  const { uid, gid } = statSync(path);
-  const file = openSync(draft, "wx", 0o600);
-  try {
-    writeFileSync(file, text);
-    fsyncSync(file);
-    closeSync(file);
-    const made = statSync(draft);
-    if (made.uid !== uid || made.gid !== gid) chownSync(draft, uid, gid);
-    renameSync(draft, path);
-  } catch (error) {
-    rmSync(draft, { force: true });
-    throw error;
-  }
-  syncFolder(dirname(path));
-}
-
-/** Makes a rename durable; not every system can open a folder. */
-function syncFolder(path: string): void {
-  if (process.platform === "win32") return;
-  const folder = openSync(path, "r");
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
-}
-
 /**
  * Changes a master key file, one process at a time; readers see the old or the new content, never a part.
  *
@@ -154,6 +122,6 @@ export async function changeKeysFile(
     const text = readKeysFile(target);
     if (text === undefined) throw new Error(`Cannot read ${target}: it does not exist`);
     const changed = await change(text);
-    if (changed !== undefined) replaceFile(target, `${changed}\n`);
+    if (changed !== undefined) replaceFile(target, `${changed}\n`, 0o600);
   });
 }
