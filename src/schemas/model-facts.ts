@@ -120,6 +120,10 @@ export const ModelFacts = v.strictObject(
       choice(["system", "user"]),
       "Where an instruction in mid conversation goes: it stays an instruction, or becomes the user's. Default: it stays.",
     ),
+    takesPrefill: described(
+      flag,
+      "Whether a conversation may end with the beginning of the answer; else a message of the user asks to continue. Default: yes.",
+    ),
     alternatesRoles: described(
       flag,
       "Whether users and answers must alternate, apart from calls and their results. Default: no.",

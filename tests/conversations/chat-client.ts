@@ -7,6 +7,7 @@ import {
   objectsOf,
   pickAgent,
   pixel,
+  prefillOf,
   readStream,
   readWhole,
   type Setup,
@@ -19,6 +20,10 @@ interface ChatAgent {
   name: string;
   /** Reasoning is sent back in the members it came in, in `reasoning_content` alone, or not at all. */
   reasoning: "same" | "content" | "none";
+  /** Role of instructions in mid conversation. */
+  instructionRole: "system" | "developer";
+  /** Instructions at the beginning are two messages, as of agents that add the project's rules. */
+  splitsInstructions: boolean;
   /** Content of messages that have calls alone: null, absent, or a string. */
   bare: string | null | undefined;
   /** Content of the user and of the agent is a list of parts even where it is one text. */
@@ -38,6 +43,8 @@ interface ChatAgent {
 
 const common: Omit<ChatAgent, "name"> = {
   reasoning: "none",
+  instructionRole: "system",
+  splitsInstructions: false,
   bare: null,
   writesParts: false,
   rewritesArguments: false,
@@ -48,9 +55,9 @@ const common: Omit<ChatAgent, "name"> = {
 };
 
 const agents: readonly ChatAgent[] = [
-  { ...common, name: "openai SDK", reasoning: "same", tokens: "max_completion_tokens" },
+  { ...common, name: "openai SDK", reasoning: "same", instructionRole: "developer", tokens: "max_completion_tokens" },
   // @ai-sdk/openai-compatible, convertToOpenAICompatibleChatMessages
-  { ...common, name: "opencode", reasoning: "content", more: { tool_choice: "auto" } },
+  { ...common, name: "opencode", reasoning: "content", splitsInstructions: true, more: { tool_choice: "auto" } },
   { ...common, name: "aider", isTextOnly: true, temperature: 0, asksForUsage: false },
   { ...common, name: "cline", bare: undefined, writesParts: true, temperature: 0, more: { tool_choice: "auto" } },
   {
@@ -63,7 +70,7 @@ const agents: readonly ChatAgent[] = [
     more: { tool_choice: "auto", parallel_tool_calls: true },
   },
   // core/llm/openaiTypeConverters.ts: some hosts refuse empty content
-  { ...common, name: "continue", bare: " ", more: { parallel_tool_calls: false } },
+  { ...common, name: "continue", splitsInstructions: true, bare: " ", more: { parallel_tool_calls: false } },
   { ...common, name: "cursor", reasoning: "same", writesParts: true, temperature: 0, more: { user: "user-0000" } },
   { ...common, name: "LangChain", bare: "", rewritesArguments: true, asksForUsage: false, more: { n: 1 } },
   { ...common, name: "pydantic-ai", reasoning: "content", bare: undefined, tokens: "max_completion_tokens" },
@@ -71,6 +78,7 @@ const agents: readonly ChatAgent[] = [
     ...common,
     name: "OpenAI Agents SDK",
     reasoning: "same",
+    instructionRole: "developer",
     more: { tool_choice: "auto", metadata: { workflow: "test" } },
   },
 ];
@@ -141,8 +149,8 @@ function toSent(message: Members, agent: ChatAgent, isCut: boolean): Members | u
     ...(agent.reasoning === "same" && others),
     content: text === "" && calls.length > 0 ? agent.bare : written,
     ...(hasReasoning && { reasoning_content }),
-    // the hosts that have them demand them back, and each agent has a client of these hosts
-    ...(reasoning_details !== undefined && { reasoning_details }),
+    // most SDKs drop members that OpenAI's responses do not have
+    ...(reasoning_details !== undefined && agent.reasoning === "same" && { reasoning_details }),
     ...(calls.length > 0 && {
       tool_calls: agent.rewritesArguments
         ? calls.map((call) => {
@@ -182,13 +190,21 @@ function toUser({ outcomes, text, hasImage }: Step, { writesParts, isTextOnly }:
   return [{ role: "user", content: showsImage || writesParts ? parts : long }];
 }
 
+/** Messages before the conversation. */
+function begin({ instructions }: Setup, { splitsInstructions, instructionRole }: ChatAgent): Members[] {
+  if (instructions === "") return [];
+  const rules: Members = { role: instructionRole, content: "Rules of the project: none." };
+  return [{ role: "system", content: instructions }, ...(splitsInstructions ? [rules] : [])];
+}
+
 /** A client of chat completions that holds the conversation itself, as most agents do. */
 export function createChatClient(setup: Setup): Client {
   const agent = pickAgent(agents, setup);
   const fields = toFields(setup, agent);
-  const messages: Members[] = setup.instructions === "" ? [] : [{ role: "system", content: setup.instructions }];
+  const messages = begin(setup, agent);
   let heard: Members | undefined;
   let calls: HeardCall[] = [];
+  let begun = "";
   return {
     offersTools: !agent.isTextOnly,
     showsReasoning: false,
@@ -196,14 +212,17 @@ export function createChatClient(setup: Setup): Client {
     headers: {},
     ask(step, model) {
       const { outcomes, instruction, isCut = false } = step;
-      const sent = heard && toSent(heard, agent, isCut);
+      const whole = heard && begun !== "" ? { ...heard, content: begun + textIn(heard.content) } : heard;
+      const sent = whole && toSent(whole, agent, isCut);
       if (sent) messages.push(sent);
       for (const [index, { text }] of outcomes.entries()) {
         messages.push({ role: "tool", tool_call_id: calls[index]?.id, content: text });
       }
       messages.push(...toUser(step, agent));
-      if (instruction !== "") messages.push({ role: "developer", content: instruction });
-      return { model, ...fields, messages: [...messages] };
+      if (instruction !== "") messages.push({ role: agent.instructionRole, content: instruction });
+      begun = prefillOf(step, setup, model);
+      const beginning = begun === "" ? [] : [{ role: "assistant", content: begun }];
+      return { model, ...fields, messages: [...messages, ...beginning] };
     },
     async hear(response) {
       const whole = setup.streams ? undefined : objectsOf((await readWhole(response)).choices)[0]?.message;

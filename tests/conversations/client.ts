@@ -49,6 +49,8 @@ export interface Step {
   hasImage: boolean;
   /** An instruction in mid conversation; an empty string for none. */
   instruction: string;
+  /** The beginning of the answer, which the client writes itself where its model takes that. Default: none. */
+  prefill?: string;
   /** The user interrupted the response before: only its text reached the client, if it was all text. Default: no. */
   isCut?: boolean;
 }
@@ -90,6 +92,12 @@ export const objectsOf = (value: unknown): Members[] => (Array.isArray(value) ? 
 /** The agent of a conversation. */
 export function pickAgent<Agent>(agents: readonly Agent[], { agent = 0 }: Setup): Agent {
   return agents[Math.floor(agent * agents.length)] as Agent;
+}
+
+/** The beginning of an answer that a client writes: not for models that refuse it, nor while they are asked to think. */
+export function prefillOf({ prefill = "" }: Step, { effort }: Setup, model: string): string {
+  const isRefused = /claude-(?:opus-4[-.][6-9]|sonnet-4[-.][6-9]|[a-z]+-[5-9])/.test(model);
+  return isRefused || (effort !== undefined && effort !== "off") ? "" : prefill;
 }
 
 /** The first half of a text, as a client has it that was interrupted. */

@@ -98,7 +98,9 @@ function drawTurn(dice: Dice, tools: readonly OfferedTool[], reach: Reach): Mode
 const outcomeTexts = (dice: Dice): string => (dice.chance(0.1) ? "" : dice.chance(0.05) ? " \n" : dice.text());
 
 function drawOutcome(dice: Dice, hasImages: boolean): Outcome {
-  return { text: outcomeTexts(dice), isError: dice.chance(0.15), hasImage: hasImages && dice.chance(0.1) };
+  const isError = dice.chance(0.15);
+  // a screenshot of a page often comes with the error
+  return { text: outcomeTexts(dice), isError, hasImage: hasImages && dice.chance(isError ? 0.3 : 0.1) };
 }
 
 /** A setup that asks for nothing. */
@@ -133,12 +135,15 @@ export function generateConversation(seed: number, reach: Reach = {}): Conversat
     const outcomes = Array.from({ length: isCut ? 0 : calls }, () => drawOutcome(dice, hasImages));
     // the user speaks when the model is done, and sometimes while its calls run
     const speaks = outcomes.length === 0 || dice.chance(0.1);
+    const instruction = dice.chance(0.15) ? `Note: ${dice.text()}` : "";
+    const isBegun = outcomes.length === 0 && instruction === "" && dice.chance(0.05);
     const step: Step = {
       outcomes,
       isCut,
       text: speaks ? dice.text() : "",
       hasImage: speaks && hasImages && dice.chance(0.1),
-      instruction: dice.chance(0.15) ? `Note: ${dice.text()}` : "",
+      instruction,
+      ...(isBegun && { prefill: "Sure:" }),
     };
     const turn = drawTurn(dice, tools, reach);
     rounds.push({ step, turn });

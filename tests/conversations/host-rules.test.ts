@@ -446,3 +446,95 @@ test("chats of OpenAI's clients to an open model at their own server have what i
   const other = await ask(chat, "openai", { model: "our-own-model", messages, tools: [tool] }, host);
   assert.deepEqual(other.upstream.messages, messages);
 });
+
+test("calls of Gemini at OpenRouter have Google's placeholder where a client dropped their details", async () => {
+  answer = enough;
+  const call = { id: "call_1", type: "function", function: { name: "read", arguments: "{}" } };
+  const made = { role: "assistant", content: null, tool_calls: [call] };
+  const messages = [hello, made, { role: "tool", tool_call_id: "call_1", content: "done" }];
+  const model = "google/gemini-3.1-pro-preview";
+  const placeholder = {
+    type: "reasoning.encrypted",
+    id: "call_1",
+    data: "skip_thought_signature_validator",
+    format: "google-gemini-v1",
+    index: 0,
+  };
+  const { upstream } = await ask(chat, "openrouter", { model, messages, tools: [tool] });
+  assert.deepEqual(objectsOf(upstream.messages)[1], { ...made, reasoning_details: [placeholder] });
+  // details that came back stay
+  const own = { type: "reasoning.encrypted", id: "call_1", data: "sealed", format: "google-gemini-v1", index: 0 };
+  const complete = [hello, { ...made, reasoning_details: [own] }, messages[2]];
+  const second = await ask(chat, "openrouter", { model, messages: complete, tools: [tool] });
+  assert.deepEqual(objectsOf(second.upstream.messages)[1]?.reasoning_details, [own]);
+  // other vendors' models demand none
+  const third = await ask(chat, "openrouter", { model: "openai/gpt-5.4", messages, tools: [tool] });
+  assert.equal(objectsOf(third.upstream.messages)[1]?.reasoning_details, undefined);
+});
+
+test("several instructions at the beginning are one for a chat template that takes one", async () => {
+  answer = enough;
+  const messages = [{ role: "system", content: "Be brief" }, { role: "developer", content: "No jokes" }, hello];
+  const model = "mistralai/Mistral-Small-3.2-24B-Instruct-2506";
+  const host = { "x-gateway-custom-host": "https://vllm.example/v1" };
+  const { upstream } = await ask(chat, "openai", { model, messages }, host);
+  assert.deepEqual(upstream.messages, [{ role: "system", content: "Be brief\n\nNo jokes" }, hello]);
+});
+
+for (const [provider, model, isTaken] of [
+  ["google", "gemini-3.8-flash", false],
+  ["google", "gemini-3.1-pro-preview", true],
+  ["anthropic", "claude-opus-4-8", false],
+  ["anthropic", "claude-sonnet-4-6", false],
+  ["anthropic", "claude-haiku-4-5", true],
+  ["vertex-ai", "gemini-3.8-flash", false],
+  ["bedrock", "anthropic.claude-sonnet-4-6", false],
+] as const) {
+  test(`${model} at ${provider} ${isTaken ? "continues an answer" : "is asked to continue an answer"} that a client begins`, async () => {
+    answer = () => Response.json({ error: { message: "enough" } }, { status: 400 });
+    const messages = [hello, { role: "assistant", content: "Sure:" }];
+    const settings = {
+      "x-gateway-vertex-project-id": "fake-project",
+      "x-gateway-vertex-region": "us-east5",
+      "x-gateway-aws-region": "us-east-1",
+    };
+    const { upstream } = await ask(chat, provider, { model, messages, max_tokens: 100 }, settings);
+    const turns = objectsOf(upstream.messages ?? upstream.contents);
+    assert.equal(turns.at(-1)?.role === "user", !isTaken);
+    assert.equal(JSON.stringify(turns.at(-1)).includes("Continue from where you left off."), !isTaken);
+  });
+}
+
+test("tokens of functions are counted with the schemas that Gemini takes", async () => {
+  answer = () => Response.json({ totalTokens: 7 });
+  const tools = [
+    { name: "draw", input_schema: { anyOf: [{ type: "object", properties: { side: { type: "number" } } }] } },
+  ];
+  const body = { model: "gemini-3.1-pro-preview", messages: [hello], tools };
+  const { upstream } = await ask("/v1/messages/count_tokens", "google", body);
+  const text = JSON.stringify(upstream);
+  assert.ok(text.includes('"side"'), text);
+  assert.ok(!text.includes("anyOf"), text);
+});
+
+test("a Gemini session that another provider served has what Google takes", async () => {
+  answer = () =>
+    Response.json({ candidates: [{ content: { role: "model", parts: [{ text: "Done" }] }, finishReason: "STOP" }] });
+  const functionCall = { name: "read", args: {} };
+  const functionResponse = { name: "read", response: { output: "ok" } };
+  const contents = [
+    { role: "user", parts: [{ text: "Hello" }] },
+    { role: "model", parts: [{ functionCall, thoughtSignature: "c2lnbmVk" }, { text: "" }] },
+    { role: "user", parts: [{ functionResponse }, { text: "Go on" }] },
+  ];
+  const path = (model: string) => `/v1beta/models/${model}:generateContent`;
+  const strict = await ask(path("gemini-3.8-flash"), "google", { contents });
+  assert.deepEqual(strict.upstream.contents, [
+    contents[0],
+    { role: "model", parts: [{ functionCall, thoughtSignature: "c2lnbmVk" }] },
+    { role: "user", parts: [{ functionResponse }] },
+    { role: "user", parts: [{ text: "Go on" }] },
+  ]);
+  const older = await ask(path("gemini-3.1-pro-preview"), "google", { contents });
+  assert.deepEqual(objectsOf(older.upstream.contents)[2], contents[2]);
+});

@@ -5,13 +5,14 @@ import {
   type Heard,
   type HeardCall,
   type Members,
+  type Outcome,
   objectsOf,
   pickAgent,
   pixel,
+  prefillOf,
   readStream,
   readWhole,
   type Setup,
-  type Step,
   textIn,
 } from "./client.ts";
 
@@ -101,10 +102,15 @@ const agents: readonly MessagesAgent[] = [
 const image: Members = { type: "image", source: { type: "base64", media_type: "image/png", data: pixel } };
 const cache_control = { type: "ephemeral" };
 
-function toResult(call: HeardCall, outcome: Step["outcomes"][number], { writesStrings }: MessagesAgent): Members {
+/** Whether an image of a result stands beside it: agents know that Claude takes text alone in errors. */
+const standsApart = ({ isError, hasImage }: Outcome, model: string): boolean =>
+  hasImage && isError && model.includes("claude");
+
+function toResult(call: HeardCall, outcome: Outcome, { writesStrings }: MessagesAgent, model: string): Members {
   const { text, isError, hasImage } = outcome;
-  const content = [...(text.trim() === "" ? [] : [{ type: "text", text }]), ...(hasImage ? [image] : [])];
-  const isString = writesStrings && !hasImage;
+  const shows = hasImage && !standsApart(outcome, model);
+  const content = [...(text.trim() === "" ? [] : [{ type: "text", text }]), ...(shows ? [image] : [])];
+  const isString = writesStrings && !shows;
   return {
     type: "tool_result",
     tool_use_id: call.id,
@@ -218,27 +224,39 @@ function toSent(blocks: readonly Members[], { sendsBlanks }: MessagesAgent, isCu
   return isText ? whole.map((block) => ({ ...block, text: firstHalf(textIn(block.text)) })) : [];
 }
 
+/** A response with the beginning that the client wrote. */
+function withBeginning(blocks: readonly Members[], begun: string): Members[] {
+  const place = blocks.findIndex(({ type }) => type === "text");
+  if (begun === "" || place < 0) return [...blocks];
+  return blocks.map((block, index) => (index === place ? { ...block, text: begun + textIn(block.text) } : block));
+}
+
 /** A client of the Messages API, as Claude Code is one. */
 export function createMessagesClient(setup: Setup): Client {
   const agent = pickAgent(agents, setup);
   const messages: Members[] = [];
   let heard: Members[] = [];
   let calls: HeardCall[] = [];
+  let begun = "";
   return {
     showsReasoning: true,
     path: () => "/v1/messages",
     headers: { "anthropic-version": "2023-06-01", "anthropic-beta": agent.betas.join(",") },
-    ask({ outcomes, text, hasImage, instruction, isCut = false }, model) {
-      const sent = toSent(heard, agent, isCut);
+    ask(step, model) {
+      const { outcomes, text, hasImage, instruction, isCut = false } = step;
+      const sent = toSent(withBeginning(heard, begun), agent, isCut);
       if (sent.length > 0) messages.push({ role: "assistant", content: sent });
-      const results = outcomes.map((outcome, index) => toResult(calls[index] as HeardCall, outcome, agent));
-      const said = [...(hasImage ? [image] : []), ...(text === "" ? [] : [{ type: "text", text }])];
+      const results = outcomes.map((outcome, index) => toResult(calls[index] as HeardCall, outcome, agent, model));
+      const shows = hasImage || outcomes.some((one) => standsApart(one, model));
+      const said = [...(shows ? [image] : []), ...(text === "" ? [] : [{ type: "text", text }])];
       // agents know which models take instructions in mid conversation
       const takesSystem = /claude-(?:opus-4-[89]|[a-z]+-[5-9])/.test(model);
       const reminder = instruction === "" || takesSystem ? [] : [toReminder(instruction)];
       messages.push({ role: "user", content: [...results, ...said, ...reminder] });
       if (instruction !== "" && takesSystem)
         messages.push({ role: "system", content: [{ type: "text", text: instruction }] });
+      begun = prefillOf(step, setup, model);
+      const beginning = begun === "" ? [] : [{ role: "assistant", content: begun }];
       const { tool_choice, ...more } = agent.more;
       return {
         model,
@@ -250,7 +268,7 @@ export function createMessagesClient(setup: Setup): Client {
         ...toThinking(setup, model),
         ...more,
         stream: setup.streams,
-        messages: withMarks(messages, agent.marks.messages),
+        messages: [...withMarks(messages, agent.marks.messages), ...beginning],
       };
     },
     async hear(response) {

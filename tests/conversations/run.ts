@@ -175,19 +175,22 @@ async function runRound(place: Place, run: Run, round: number): Promise<Fault | 
   const showsReasoning = client.showsReasoning && emulator.showsReasoning(model, request) && isAsked;
   const difference = compare(heard, world.spoken ?? turn, showsReasoning);
   if (difference) return { kind: "heard", round, detail: difference };
-  return findPrefixFault(world, asked, round, step.isCut === true);
+  const isBegun = conversation.rounds[round - 1]?.step.prefill !== undefined;
+  return findPrefixFault(world, asked, round, isBegun ? 2 : Number(step.isCut === true));
 }
 
 /**
- * Whether the request begins as the one before it. The end of that one may change where the user interrupted the response: what
- * stood before a response then stands before the user's next message.
+ * Whether the request begins as the one before it. The end of that one may change where the user interrupted the response, or began
+ * it: what stood before a response then stands before the user's next message.
+ *
+ * @param changing Entries at the end that may change.
  */
-function findPrefixFault(world: EmulatedWorld, asked: number, round: number, isCut: boolean): Fault | undefined {
+function findPrefixFault(world: EmulatedWorld, asked: number, round: number, changing: number): Fault | undefined {
   const before = world.requests.slice(0, asked).at(-1);
   const now = world.requests.at(-1);
   if (round === 0 || !before || !now || before.emulator !== now.emulator) return undefined;
   const former = before.emulator.prefixOf(before.request);
-  const change = findChange(isCut ? former.slice(0, -1) : former, now.emulator.prefixOf(now.request));
+  const change = findChange(changing > 0 ? former.slice(0, -changing) : former, now.emulator.prefixOf(now.request));
   return change === undefined ? undefined : { kind: "prefix", round, detail: change };
 }
 

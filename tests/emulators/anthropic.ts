@@ -204,6 +204,21 @@ export const claudeRules: readonly Rule[] = [
     },
   },
   {
+    id: "error-content",
+    source: "https://github.com/can1357/oh-my-pi/issues/12809 (the API's message, 2026)",
+    find: (request) => {
+      const index = turnsOf(request).findIndex((turn) =>
+        blocksOf(turn).some(
+          ({ is_error: isError, content }) =>
+            isError === true && objectsOf(content).some(({ type }) => type !== "text"),
+        ),
+      );
+      return index < 0
+        ? undefined
+        : `messages.${index}.content.0.tool_result: all content must be type \`text\` if \`is_error\` is true`;
+    },
+  },
+  {
     id: "call-input",
     source: sources.tools,
     find: (request) => {

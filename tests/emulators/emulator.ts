@@ -53,12 +53,20 @@ export interface Refusal {
   body: Members;
 }
 
+/** Tokens of one API: those of another one are not among them. */
+const tokensOfApi = 1_000_000;
+
 /** What a model handed out and demands back, by call id, signature or other token. */
 export class Memory {
-  #count = 0;
+  #count: number;
   readonly #handed = new Map<string, HandedTurn>();
 
-  /** A number that no other token of this memory has. */
+  /** @param place Of the API among all of a world. Default: the first. */
+  constructor(place = 0) {
+    this.#count = place * tokensOfApi;
+  }
+
+  /** A number that no other token has, of this API or another. */
   next(): number {
     this.#count += 1;
     return this.#count;
@@ -203,7 +211,7 @@ function withThinking(turn: ModelTurn): ModelTurn {
 
 /** A transport behind which emulators answer instead of the providers' hosts. */
 export function createEmulatedWorld(emulators: readonly Emulator[]): EmulatedWorld {
-  const memories = new Map(emulators.map((emulator) => [emulator, new Memory()]));
+  const memories = new Map(emulators.map((emulator, place) => [emulator, new Memory(place)]));
   const world: EmulatedWorld = {
     transport: { send: (url, init) => send(url, init), sendChecked: (url, init) => send(url, init) },
     requests: [],

@@ -55,14 +55,33 @@ const isVerified = ({ type, signature }: Members): boolean => type === "reasonin
 const asksToThink = ({ reasoning }: Members): boolean =>
   isObject(reasoning) && reasoning.enabled !== false && reasoning.effort !== "none";
 
+/** Whether Google's placeholder stands for the details that a client lost (https://github.com/cline/cline/issues/8214). */
+const hasPlaceholder = ({ reasoning_details: details }: Members, call: Members | undefined): boolean =>
+  objectsOf(details).some(
+    ({ type, id, data }) =>
+      type === "reasoning.encrypted" && id === call?.id && data === "skip_thought_signature_validator",
+  );
+
+/** Whether a message belongs to the calls that are being answered: Claude demands the reasoning of these. */
+const isOpen = (messages: readonly Members[]): ((index: number) => boolean) => {
+  const last = messages.findLastIndex(({ role }) => role === "user");
+  return (index) => index > last;
+};
+
 /**
  * The first message with calls whose details are not those that came with them: changed, in another order, or without what the
  * vendor verifies.
  */
-function findChangedDetails(messages: readonly Members[], memory: Memory, isDemanded: boolean): string | undefined {
-  for (const message of messages) {
-    const handed = memory.find(callsOf(message)[0]?.id)?.blocks[0];
-    if (!handed?.reasoning_details) continue;
+function findChangedDetails(
+  messages: readonly Members[],
+  memory: Memory,
+  isDemandedAt: (index: number) => boolean,
+): string | undefined {
+  for (const [index, message] of messages.entries()) {
+    const [call] = callsOf(message);
+    const handed = memory.find(call?.id)?.blocks[0];
+    if (!handed?.reasoning_details || hasPlaceholder(message, call)) continue;
+    const isDemanded = isDemandedAt(index);
     const wanted = joinDetails(objectsOf(handed.reasoning_details));
     const found = joinDetails(objectsOf(message.reasoning_details)).map((detail) => write([detail]));
     const rest = wanted.filter((detail) => found.includes(write([detail])) || (isDemanded && isVerified(detail)));
@@ -101,16 +120,18 @@ const rules: readonly Rule[] = [
     source: `${sources.preserved}, ${sources.gemini}`,
     models: isGemini,
     find: (request, memory) => {
-      const fault = findChangedDetails(messagesOf(request), memory, true);
+      const fault = findChangedDetails(messagesOf(request), memory, () => true);
       return fault && `Gemini models require OpenRouter reasoning details to be preserved in each request. (${fault})`;
     },
   },
   {
     id: "details-of-claude",
-    source: sources.preserved,
+    source: `${sources.preserved}; of the calls that are answered: https://platform.claude.com/docs/en/build-with-claude/extended-thinking#preserving-thinking-blocks`,
     models: isClaude,
     find: (request, memory) => {
-      const fault = findChangedDetails(messagesOf(request), memory, asksToThink(request.body));
+      const messages = messagesOf(request);
+      const isDemanded = asksToThink(request.body) ? isOpen(messages) : () => false;
+      const fault = findChangedDetails(messages, memory, isDemanded);
       return fault && `The thinking blocks in an assistant message cannot be modified. (${fault})`;
     },
   },

@@ -333,11 +333,13 @@ const messages: readonly ConformanceCase[] = [
         reasoning_content: "r",
       },
       { role: "assistant", content: "" },
+      { role: "user", content: "go on" },
     ],
     [
       { role: "user", content: "hi" },
       { role: "assistant", content: [{ type: "text", text: "y" }] },
       { role: "assistant", content: [thinkingBlocks[0] ?? {}, { type: "text", text: "z" }] },
+      { role: "user", content: "go on" },
     ],
     ["messages.thinking", "messages.reasoning_content"],
   ),

@@ -17,6 +17,7 @@ const budget: ModelFacts = { ...usual, thinking: "budget", sampling: "one", resp
 const adaptive: ModelFacts = {
   thinking: "adaptive",
   sampling: "none",
+  takesPrefill: false,
   efforts: allEfforts,
   contextWindow: 1_000_000,
   maxOutputTokens: 128_000,
@@ -64,6 +65,7 @@ export const claudeFacts: FactTable = {
       facts: {
         thinking: "either",
         sampling: "one",
+        takesPrefill: false,
         efforts: ["none", "minimal", "low", "medium", "high", "max"],
         contextWindow: 1_000_000,
         maxOutputTokens: 128_000,

@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { BoundedMap } from "../../lib/bounded-map.ts";
 import { hasVersion } from "../../lib/path.ts";
 import type { IntegrationForm } from "../../schemas/integration-members.ts";
-import { type FitOptions, fitAdapter } from "./fit-chat.ts";
+import { type FitOptions, fitAdapter, fitCountAdapter } from "./fit-chat.ts";
 import { fitResponsesAdapter } from "./fit-responses.ts";
 import { toIntegrationForm } from "./integration-form.ts";
 import { createFactReader, type FactReader, type FactTable } from "./model-facts.ts";
@@ -59,11 +59,12 @@ const plainFacts: FactTable = { read: "", sources: [], newest: {}, rows: [] };
 
 /** Operations whose chats are fitted to the facts of their models. */
 function withFacts(operations: OperationAdapters, fit: FitOptions): OperationAdapters {
-  const { chat, responses } = operations;
+  const { chat, countChat, responses } = operations;
   if (!chat && !responses) return operations;
   return {
     ...operations,
     ...(chat && { chat: fitAdapter(chat, fit) }),
+    ...(countChat && { countChat: fitCountAdapter(countChat, fit) }),
     ...(responses && { responses: fitResponsesAdapter(responses, fit) }),
   };
 }

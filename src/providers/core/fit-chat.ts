@@ -160,6 +160,13 @@ class FittingReader {
     return made;
   }
 
+  /** The chat in the form of its target. */
+  fit(request: ChatRequest, options: ConversionOptions): ChatRequest {
+    const fitting = this.read(request, options);
+    const fitted = fitting ? fitChat(request, fitting.facts, options) : request;
+    return fitting?.names ? sendToolNames(fitted, fitting.names) : fitted;
+  }
+
   /** Facts of the table and the operator. */
   #factsOf({ model }: ChatRequest, options: ConversionOptions): ModelFacts {
     const { factsOf, isOverResponses } = this.#options;
@@ -176,10 +183,8 @@ export function fitAdapter(adapter: ChatAdapter, fit: FitOptions): ChatAdapter {
   return {
     ...adapter,
     toUpstream(request, options) {
-      const fitting = reader.read(request, options);
-      const fitted = fitting ? fitChat(request, fitting.facts, options) : request;
-      const named = fitting?.names ? sendToolNames(fitted, fitting.names) : fitted;
-      return adapter.toUpstream ? adapter.toUpstream(named, options) : named;
+      const fitted = reader.fit(request, options);
+      return adapter.toUpstream ? adapter.toUpstream(fitted, options) : fitted;
     },
     fromUpstream(body, request, options) {
       const answer = adapter.fromUpstream?.(body, request, options);
@@ -199,6 +204,21 @@ export function fitAdapter(adapter: ChatAdapter, fit: FitOptions): ChatAdapter {
       // a stream that is mapped is not corrected
       if (!names || (!inner && adapter.streamMapper?.(request, options))) return inner;
       return correctNames(inner, names);
+    },
+  };
+}
+
+/** A provider's count of the tokens of a chat, which it reads as it reads the chat itself. Nothing is reported: nothing is lost. */
+export function fitCountAdapter(
+  adapter: OperationAdapter<"countChat">,
+  fit: FitOptions,
+): OperationAdapter<"countChat"> {
+  const reader = new FittingReader(fit);
+  return {
+    ...adapter,
+    toUpstream(request, options) {
+      const fitted = reader.fit(request, { ...options, drop: () => {} });
+      return adapter.toUpstream ? adapter.toUpstream(fitted, options) : fitted;
     },
   };
 }

@@ -114,6 +114,25 @@ function alternateRoles(messages: readonly Message[]): Message[] {
 }
 
 /**
+ * The user asks to go on where a conversation ends with the beginning of an answer
+ * (https://platform.claude.com/docs/en/about-claude/models/migration-guide).
+ */
+function askToContinue(messages: ChatRequest["messages"], { drop }: ConversionOptions): ChatRequest["messages"] {
+  const last = messages.at(-1);
+  if (last?.role !== "assistant" || hasCalls(last)) return messages;
+  drop("messages.prefill");
+  return [...messages, { role: "user", content: "Continue from where you left off." }];
+}
+
+/** Instructions at the beginning as one message: before alternating roles, templates take only one. */
+function joinInstructions(messages: readonly Message[]): readonly Message[] {
+  const end = messages.findIndex((message) => !isInstruction(message));
+  const count = end < 0 ? messages.length : end;
+  if (count < 2) return messages;
+  return [messages.slice(0, count).reduce(joinMessages), ...messages.slice(count)];
+}
+
+/**
  * Messages as a model takes them: ids and arguments of calls in its form, and instructions in mid conversation where it takes
  * them. They stay at their place, so that a request begins as the one before it did.
  */
@@ -123,7 +142,8 @@ export function fitMessages(
   options: ConversionOptions,
 ): ChatRequest["messages"] {
   const fitted = fitEach(messages, facts, options);
-  return facts.alternatesRoles ? alternateRoles(fitted) : fitted;
+  const asked = facts.takesPrefill === false ? askToContinue(fitted, options) : fitted;
+  return facts.alternatesRoles ? alternateRoles(joinInstructions(asked)) : asked;
 }
 
 const hasCalls = ({ role, tool_calls: calls }: Message): boolean =>

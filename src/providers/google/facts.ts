@@ -38,7 +38,7 @@ export const geminiFacts: FactTable = {
     toolNamesBeginWithLetter: true,
   },
   cards: geminiCards,
-  newest: { ...leveled, refusedFields: ["presence_penalty", "frequency_penalty"] },
+  newest: { ...leveled, takesPrefill: false, refusedFields: ["presence_penalty", "frequency_penalty"] },
   rows: [
     { match: ["*gemma-4*"], facts: { ...plain, thinking: "level", efforts: ["none", "minimal", "high"] } },
     { match: ["*gemma-*"], facts: plain },
@@ -56,14 +56,13 @@ export const geminiFacts: FactTable = {
     { match: ["*gemini-2.5*"], facts: { ...budgeted, canStopThinking: false, thinkingBudget: [128, 32_768] } },
     { match: ["*gemini-3-pro*", "*gemini-3.1-pro*"], facts: leveled },
     {
-      match: [
-        "*gemini-3-flash*",
-        "*gemini-3.1-flash*",
-        "*gemini-3.5-flash*",
-        "*gemini-3.6-flash*",
-        "*gemini-flash-lite-latest",
-      ],
+      match: ["*gemini-3-flash*", "*gemini-3.1-flash*", "*gemini-3.5-flash*"],
       facts: { ...leveled, efforts: ["none", "minimal", "low", "medium", "high"] },
+    },
+    {
+      match: ["*gemini-3.6-flash*", "*gemini-flash-lite-latest"],
+      // https://github.com/agentgateway/agentgateway/issues/2811
+      facts: { ...leveled, takesPrefill: false, efforts: ["none", "minimal", "low", "medium", "high"] },
     },
   ],
 };

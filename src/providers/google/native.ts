@@ -11,9 +11,11 @@ type Members = Record<string, unknown>;
 const listOf = (value: unknown): Members[] => (Array.isArray(value) ? value : [value]).filter(isObject);
 const signatureOf = (part: Members): unknown => part.thoughtSignature ?? part.thought_signature;
 
-function isForeign(content: Members): boolean {
-  return listOf(content.parts).some((part) => isMarked(signatureOf(part)));
-}
+/** A part that says nothing, such as the last one of a stream: Google refuses it in a request. */
+const isVoid = (part: Members): boolean => part.text === "" && signatureOf(part) === undefined;
+
+const isForeign = (content: Members): boolean =>
+  listOf(content.parts).some((part) => isMarked(signatureOf(part)) || (content.role === "model" && isVoid(part)));
 
 /**
  * A part for these models. Thinking of other model families is dropped, and their tool calls get the signature that
@@ -21,6 +23,7 @@ function isForeign(content: Members): boolean {
  */
 function toOwnPart(part: Members, needsSignatures: boolean, { drop }: ConversionOptions): Members[] {
   const signature = signatureOf(part);
+  if (isVoid(part)) return [];
   if (!isMarked(signature)) return [part];
   if (readMarkedSignature(signature)?.text !== "") drop("contents.thoughtSignature");
   const { thoughtSignature: _camel, thought_signature: _snake, ...rest } = part;
@@ -29,15 +32,37 @@ function toOwnPart(part: Members, needsSignatures: boolean, { drop }: Conversion
   return [isCall && needsSignatures ? { ...rest, thoughtSignature: noSignature } : rest];
 }
 
-/** Turns without leftovers of other model families; the argument itself when it has none of them. */
+const isResult = (part: Members): boolean => isObject(part.functionResponse) || isObject(part.function_response);
+
+/** Whether results of calls stand beside something else. */
+function isMixed({ parts }: Members): boolean {
+  const results = listOf(parts).filter(isResult).length;
+  return results > 0 && results < listOf(parts).length;
+}
+
+/** A turn in two: results of calls, then what the user says. */
+function splitTurn(turn: Members): Members[] {
+  const parts = listOf(turn.parts);
+  return [parts.filter(isResult), parts.filter((part) => !isResult(part))].map((some) => ({ ...turn, parts: some }));
+}
+
+/**
+ * Turns without leftovers of other model families, and without parts that say nothing; the argument itself when it has none of
+ * them. Models that take no beginning of an answer take results of calls alone in a turn: to them, what stands beside results is
+ * such a beginning.
+ */
 function toOwnContents(contents: unknown, model: string, options: ConversionOptions): unknown {
   const turns = listOf(contents);
-  if (!turns.some(isForeign)) return contents;
-  const { needsCallSignatures: needsSignatures = false } = geminiFactsOf(model, options);
+  const mixes = turns.some(isMixed);
+  if (!mixes && !turns.some(isForeign)) return contents;
+  const { needsCallSignatures: needsSignatures = false, takesPrefill = true } = geminiFactsOf(model, options);
   return turns.flatMap((turn) => {
-    if (!isForeign(turn)) return [turn];
-    const parts = listOf(turn.parts).flatMap((part) => toOwnPart(part, needsSignatures, options));
-    return parts.length === 0 ? [] : [{ ...turn, parts }];
+    const parted = !takesPrefill && isMixed(turn) ? splitTurn(turn) : [turn];
+    if (!isForeign(turn)) return parted;
+    return parted.flatMap((one) => {
+      const parts = listOf(one.parts).flatMap((part) => toOwnPart(part, needsSignatures, options));
+      return parts.length === 0 ? [] : [{ ...one, parts }];
+    });
   });
 }
 

@@ -58,6 +58,29 @@ function lacksReasoning({ model, messages }: RequestBody): boolean {
   return isAnswered && /claude/.test(String(model)) && objectsIn(turns[last]?.reasoning_details).length === 0;
 }
 
+/** Gemini's models that demand the signatures of calls back. */
+const needsSignature = /^~?google\/gemini-(?:[3-9]|[a-z-]*latest)/;
+
+/** A detail in place of one that a call of an earlier turn came with. */
+const placeholderOf = (call: Record<string, unknown>): object => ({
+  type: "reasoning.encrypted",
+  id: call.id,
+  data: "skip_thought_signature_validator",
+  format: "google-gemini-v1",
+  index: 0,
+});
+
+/**
+ * A message of Gemini with calls needs the sealed detail that they came with. Most SDKs drop it, and other models have none: Google's
+ * placeholder stands for it (https://ai.google.dev/gemini-api/docs/thought-signatures, https://github.com/cline/cline/issues/8214).
+ */
+function withDetail(message: Record<string, unknown>): Record<string, unknown> {
+  const [call] = objectsIn(message.tool_calls);
+  const details = objectsIn(message.reasoning_details);
+  if (!call || details.some(({ type }) => type === "reasoning.encrypted")) return message;
+  return { ...message, reasoning_details: [...details, placeholderOf(call)] };
+}
+
 /** OpenRouter's `reasoning` and `usage` (https://openrouter.ai/docs/use-cases/reasoning-tokens). */
 export function toOpenrouter(body: RequestBody, { drop }: ConversionOptions): void {
   const { thinking, reasoning_effort: effort } = body;
@@ -69,6 +92,7 @@ export function toOpenrouter(body: RequestBody, { drop }: ConversionOptions): vo
     drop("reasoning");
     body.reasoning = { enabled: false };
   }
+  if (needsSignature.test(String(body.model))) body.messages = objectsIn(body.messages).map(withDetail);
   if (body.stream === true) {
     delete body.stream_options;
     body.usage = { ...(isObject(body.usage) && body.usage), include: true };
