@@ -538,3 +538,30 @@ test("a Gemini session that another provider served has what Google takes", asyn
   const older = await ask(path("gemini-3.1-pro-preview"), "google", { contents });
   assert.deepEqual(objectsOf(older.upstream.contents)[2], contents[2]);
 });
+
+test("references to tools that Claude's client found are text for other models", async () => {
+  answer = enough;
+  const messages = [
+    hello,
+    { role: "assistant", content: [{ type: "tool_use", id: "call_1", name: "find", input: {} }] },
+    {
+      role: "user",
+      content: [
+        {
+          type: "tool_result",
+          tool_use_id: "call_1",
+          content: [{ type: "tool_reference", tool_name: "mcp__time__now" }],
+        },
+      ],
+    },
+  ];
+  const tools = ["find", "mcp__time__now"].map((name) => ({ name, input_schema: { type: "object" } }));
+  const { upstream, dropped } = await ask("/v1/messages", "groq", {
+    model: "llama-3.3-70b-versatile",
+    max_tokens: 100,
+    messages,
+    tools,
+  });
+  assert.equal(objectsOf(upstream.messages).at(-1)?.content, "Found the tool mcp__time__now");
+  assert.deepEqual(dropped, []);
+});

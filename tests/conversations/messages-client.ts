@@ -106,10 +106,26 @@ const cache_control = { type: "ephemeral" };
 const standsApart = ({ isError, hasImage }: Outcome, model: string): boolean =>
   hasImage && isError && model.includes("claude");
 
-function toResult(call: HeardCall, outcome: Outcome, { writesStrings }: MessagesAgent, model: string): Members {
+/** Results of a tool of the client that finds deferred tools: references to them. */
+function toFound({ text, isError, hasImage }: Outcome, { tools }: Setup, { defersTools }: MessagesAgent): Members[] {
+  if (!defersTools || text !== "" || isError || hasImage) return [];
+  const found = tools.filter(({ name }) => name.startsWith("mcp__")).slice(0, 2);
+  return found.map(({ name }) => ({ type: "tool_reference", tool_name: name }));
+}
+
+/** How results are written: by an agent, with its tools, for a model. */
+interface Writing {
+  agent: MessagesAgent;
+  setup: Setup;
+  model: string;
+}
+
+function toResult(call: HeardCall, outcome: Outcome, { agent, setup, model }: Writing): Members {
   const { text, isError, hasImage } = outcome;
+  const { writesStrings } = agent;
   const shows = hasImage && !standsApart(outcome, model);
-  const content = [...(text.trim() === "" ? [] : [{ type: "text", text }]), ...(shows ? [image] : [])];
+  const found = toFound(outcome, setup, agent);
+  const content = [...found, ...(text.trim() === "" ? [] : [{ type: "text", text }]), ...(shows ? [image] : [])];
   const isString = writesStrings && !shows;
   return {
     type: "tool_result",
@@ -246,7 +262,8 @@ export function createMessagesClient(setup: Setup): Client {
       const { outcomes, text, hasImage, instruction, isCut = false } = step;
       const sent = toSent(withBeginning(heard, begun), agent, isCut);
       if (sent.length > 0) messages.push({ role: "assistant", content: sent });
-      const results = outcomes.map((outcome, index) => toResult(calls[index] as HeardCall, outcome, agent, model));
+      const writing = { agent, setup, model };
+      const results = outcomes.map((outcome, index) => toResult(calls[index] as HeardCall, outcome, writing));
       const shows = hasImage || outcomes.some((one) => standsApart(one, model));
       const said = [...(shows ? [image] : []), ...(text === "" ? [] : [{ type: "text", text }])];
       // agents know which models take instructions in mid conversation

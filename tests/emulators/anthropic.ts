@@ -204,6 +204,21 @@ export const claudeRules: readonly Rule[] = [
     },
   },
   {
+    id: "tool-references",
+    source: `${docs}/agents-and-tools/tool-use/tool-search-tool#custom-tool-search-implementation`,
+    find: (request) => {
+      const names = new Set(toolsOf(request).map(({ name }) => name));
+      const results = turnsOf(request)
+        .flatMap(blocksOf)
+        .filter(({ type }) => type === "tool_result");
+      const references = results
+        .flatMap(({ content }) => objectsOf(content))
+        .filter(({ type }) => type === "tool_reference");
+      const wrong = references.find(({ tool_name: name }) => !names.has(name));
+      return wrong && `Tool reference '${wrong.tool_name}' not found in available tools`;
+    },
+  },
+  {
     id: "error-content",
     source: "https://github.com/can1357/oh-my-pi/issues/12809 (the API's message, 2026)",
     find: (request) => {

@@ -57,6 +57,9 @@ export function toParts(content: unknown, drop: (member: string) => void = () =>
         return toDocument(source, block, drop);
       case "search_result":
         return [toSearchResult(block)];
+      case "tool_reference":
+        // in a chat all tools are loaded
+        return [textPart(`Found the tool ${String(block.tool_name)}`, block)];
       default:
         drop(`messages.${String(block.type)}`);
         return [];
