@@ -437,3 +437,37 @@ test("@google/genai: the key of the gateway alone, models listed and shown", asy
   );
   assert.equal((await client.models.get({ model: "echo-1" })).displayName, "echo-1");
 });
+
+test("models of the workspace have their token limits in models.list and models.get", async () => {
+  const post = (path: string, body: object, method = "POST") =>
+    fetch(`${gateway.url}/v1${path}`, {
+      method,
+      headers: { "x-gateway-api-key": gateway.workspaceKey, "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+  const integration = { name: "listed", slug: "listed-i", ai_provider_id: "google", key: "fake-provider-key" };
+  await post("/integrations", { ...integration, create_default_provider: true, default_provider_slug: "listed" });
+  const models = ["gemini-3.5-flash", "gemini-embedding-001", "gemini-unknown"].map((slug) => ({
+    slug,
+    enabled: true,
+  }));
+  await post("/integrations/listed-i/models", { models, allow_all_models: false }, "PUT");
+  for (const apiVersion of ["v1beta", "v1"]) {
+    const client = new GoogleGenAI({
+      apiKey: gateway.workspaceKey,
+      httpOptions: { baseUrl: gateway.url, apiVersion, timeout: 30_000, retryOptions: { attempts: 1 } },
+    });
+    const listed = await Array.fromAsync(await client.models.list({ config: { pageSize: 2 } }));
+    assert.deepEqual(
+      listed.map(({ name, inputTokenLimit, outputTokenLimit }) => [name, inputTokenLimit, outputTokenLimit]),
+      [
+        ["models/@listed/gemini-3.5-flash", 1_048_576, 65_536],
+        ["models/@listed/gemini-embedding-001", 2_048, undefined],
+        ["models/@listed/gemini-unknown", undefined, undefined],
+      ],
+    );
+    const one = await client.models.get({ model: "models/@listed/gemini-3.5-flash" });
+    assert.deepEqual([one.inputTokenLimit, one.thinking], [1_048_576, true]);
+    assert.deepEqual(one.supportedActions, ["generateContent", "streamGenerateContent", "countTokens"]);
+  }
+});

@@ -70,21 +70,22 @@ function withFacts(operations: OperationAdapters, fit: FitOptions): OperationAda
 }
 
 /** Reads the facts of a provider's models, each of its tables once. */
-function createFactReaders<Settings>({
-  facts = plainFacts,
-  factsWith,
-  models = {},
-}: ProviderDefinition<Settings>): (settings: Settings) => FactReader {
+function createFactReaders<Settings>({ facts = plainFacts, factsWith, models = {} }: ProviderDefinition<Settings>) {
   const readers = new Map<FactTable, FactReader>();
   const readerOf = (table: FactTable): FactReader => {
     const reader = readers.get(table) ?? createFactReader(table);
     readers.set(table, reader);
     return reader;
   };
-  return (settings) => {
-    const read = readerOf(factsWith?.(settings) ?? facts);
-    const { behind } = models;
-    return behind ? (model, host) => read(behind(model, settings), host) : read;
+  return {
+    /** The reader of requests with these settings. */
+    factsFor(settings: Settings): FactReader {
+      const read = readerOf(factsWith?.(settings) ?? facts);
+      const { behind } = models;
+      return behind ? (model, host) => read(behind(model, settings), host) : read;
+    },
+    /** As at a custom host, nothing is assumed of names that the table does not have. */
+    describe: (model: string) => readerOf(facts)(model, { hasCustomHost: true }),
   };
 }
 
@@ -170,8 +171,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
   const unreadSettings = listUnread(definition.settings);
   const { requires = {}, virtualKeys = {} } = definition.settings;
   const keyOf = createKeyReader(settings);
-  const factsFor = createFactReaders(definition);
-  const describeModel = createFactReader(definition.facts ?? plainFacts);
+  const { factsFor, describe } = createFactReaders(definition);
   const bindSettings = (values: Settings) => bindDefinition(definition, values, factsFor(values));
   const readValues = createSettingsReader(definition.settings);
   const bindValues = (values: Record<string, string>) => bindSettings(parseSettings(definition.settings, values));
@@ -189,7 +189,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     isFree: definition.free === true,
     charges: definition.charges,
     facts: definition.facts,
-    describe: (model) => describeModel(model, { hasCustomHost: true }),
+    describe,
     hasOpenSettings: definition.settings.open === true,
     isLocal: local !== undefined,
     isRaw: definition.isRaw === true,

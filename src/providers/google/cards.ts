@@ -25,6 +25,7 @@ export const geminiCards: ModelCards = [
   { match: ["*gemini-*-image*"], facts: { inputs: ["text", "image"], outputs: ["text", "image"] } },
   { match: ["*gemini-*-tts*"], facts: { inputs: ["text"], outputs: ["audio"] } },
   { match: ["*gemini-*-live*", "*gemini-*-audio*", "*gemini-*-computer-use*"], facts: {} },
+  // https://developers.googleblog.com/en/gemini-embedding-available-gemini-api/
   {
     match: ["*gemini-embedding-001"],
     facts: { inputs: ["text"], outputs: ["embeddings"], maxInputTokens: 2_048 },

@@ -1,6 +1,7 @@
 import type { ModelFacts } from "../../schemas/model-facts.ts";
 import type { ModelCards } from "../core/model-facts.ts";
 
+/** Models that take images read PDF documents too (https://platform.openai.com/docs/guides/pdf-files). */
 const chat: ModelFacts = { inputs: ["text", "image", "file"], outputs: ["text"], takesTools: true, reasons: false };
 const textChat: ModelFacts = { ...chat, inputs: ["text"] };
 /** Models that take JSON schemas of responses (https://platform.openai.com/docs/guides/structured-outputs). */
@@ -9,7 +10,8 @@ const reasoning: ModelFacts = { ...typed, reasons: true };
 const o: ModelFacts = { ...reasoning, contextWindow: 200_000, maxOutputTokens: 100_000 };
 const gpt4o: ModelFacts = { ...typed, contextWindow: 128_000, maxOutputTokens: 16_384 };
 const gpt41: ModelFacts = { ...typed, contextWindow: 1_047_576, maxOutputTokens: 32_768 };
-const gpt4: ModelFacts = { ...textChat, contextWindow: 8_192, maxOutputTokens: 8_192, retiredOn: "2026-10-23" };
+/** https://openai.com/index/gpt-4-research */
+const gpt4: ModelFacts = { ...textChat, contextWindow: 8_192, retiredOn: "2026-10-23" };
 const gpt4Turbo: ModelFacts = { ...chat, inputs: ["text", "image"], contextWindow: 128_000, maxOutputTokens: 4_096 };
 /** Input has the window without the output (https://openai.com/index/introducing-gpt-5-for-developers). */
 const gpt5: ModelFacts = {
@@ -42,14 +44,14 @@ export const openaiCards: ModelCards = [
   },
   {
     match: ["gpt-3.5-turbo-instruct*"],
-    facts: { ...textChat, takesTools: false, contextWindow: 4_096, maxOutputTokens: 4_096 },
+    facts: { ...textChat, takesTools: false },
   },
   {
     match: ["gpt-3.5-turbo", "gpt-3.5-turbo-0125"],
     facts: { ...textChat, contextWindow: 16_385, maxOutputTokens: 4_096, retiredOn: "2026-10-23" },
   },
   { match: ["gpt-3.5*", "ft:gpt-3.5*"], facts: { ...textChat, contextWindow: 16_385, maxOutputTokens: 4_096 } },
-  { match: ["gpt-4o-2024-05-13"], facts: { ...gpt4o, maxOutputTokens: 4_096, retiredOn: "2026-10-23" } },
+  { match: ["gpt-4o-2024-05-13"], facts: { ...typed, contextWindow: 128_000, retiredOn: "2026-10-23" } },
   {
     match: ["gpt-4o", "gpt-4o-2024-*", "gpt-4o-mini", "gpt-4o-mini-2024-*"],
     facts: { ...gpt4o, retiredOn: "2027-01-14" },

@@ -36,7 +36,7 @@ export const glmFacts: FactTable = {
   cards: [
     {
       match: ["glm-4.5v*", "glm-4.6v*"],
-      facts: { inputs: ["text", "image"], outputs: ["text"], takesTools: true, reasons: true },
+      facts: { inputs: ["text", "image"], outputs: ["text"], reasons: true },
     },
     {
       match: ["glm-4.5*", "glm-4.6*", "glm-4.7*", "glm-5*"],
