@@ -28,6 +28,7 @@ import { virtualKeyEndpoints } from "./integrations/virtual-keys.ts";
 import { logExportEndpoints } from "./log-exports/endpoints.ts";
 import { logEndpoints } from "./logs.ts";
 import { metricsEndpoints } from "./metrics.ts";
+import { modelAliasEndpoints } from "./model-aliases.ts";
 import { authSettingsEndpoints } from "./organisation/auth-settings.ts";
 import { deploymentEndpoints } from "./organisation/deployments.ts";
 import { organisationEndpoints } from "./organisation/organisation.ts";
@@ -58,6 +59,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...feedbackEndpoints,
   ...cacheEndpoints,
   ...configEndpoints,
+  ...modelAliasEndpoints,
   checkCatalogEndpoint,
   ...guardrailEndpoints,
   testGuardrailEndpoint,

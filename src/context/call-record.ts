@@ -89,6 +89,14 @@ export interface UncountedCall {
   readonly isCut: boolean;
 }
 
+/** A name that a request uses as its model and that leads to a model or a config. */
+export interface NamedTarget {
+  readonly name: string;
+  /** Where it leads, for messages: `@provider/model`, or the slug of a config. */
+  readonly leadsTo: string;
+  readonly limits: readonly AppliedLimit[];
+}
+
 /** Facts collected during a request, for its log row. */
 export interface CallRecord {
   operation: string;
@@ -122,6 +130,8 @@ export interface CallRecord {
   stored: { slug: string; integrationId: string; limits: readonly AppliedLimit[] } | null;
   /** The model as the request names it. */
   requestedModel: string | null;
+  /** What that is, where it is no provider's model: an alias, or a saved config. */
+  named: NamedTarget | null;
   /** What is reserved at the target that is called; null where no limit applies. */
   booking: Booking | null;
   /** Null where no limit applies. */
@@ -217,6 +227,7 @@ export function createCallRecord(): CallRecord {
     spentTokens: 0,
     stored: null,
     requestedModel: null,
+    named: null,
     booking: null,
     rates: null,
     counted: [],

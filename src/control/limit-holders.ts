@@ -1,5 +1,6 @@
 import type { ApiKeyRow } from "../db/tables/api-keys.ts";
 import type { IntegrationWorkspaceRow, ProviderRow } from "../db/tables/integrations.ts";
+import type { ModelAliasRow } from "../db/tables/model-aliases.ts";
 import type { WorkspaceRow } from "../db/tables/tenants.ts";
 import type { LimitHolder } from "../policies/applied.ts";
 
@@ -77,6 +78,22 @@ export function holderOfAccess(
     bucket: `integration:${integrationId}:${workspaceId}`,
     holder: "workspace at this integration",
     codes: { usage: "integration_exhaust_error", rate: "integration_rate_limit_error" },
+    usageLimits,
+    rateLimits,
+    lastResetAt,
+  };
+}
+
+/** The limits of a model alias, which all who use it share. */
+export function holderOfAlias(row: ModelAliasRow): LimitHolder {
+  const { id, organisationId, workspaceId, name, usageLimits, rateLimits, lastResetAt } = row;
+  return {
+    id,
+    organisationId,
+    alerted: { kind: "model_alias", id, workspaceId },
+    bucket: `model_alias:${id}`,
+    holder: `model alias ${name}`,
+    codes: { usage: "model_alias_exhaust_error", rate: "model_alias_rate_limit_error" },
     usageLimits,
     rateLimits,
     lastResetAt,

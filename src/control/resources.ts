@@ -8,6 +8,7 @@ import {
   readMcpServers,
   type StoredMcpServer,
 } from "../mcp/registry/mcp-library.ts";
+import { type AliasLibrary, joinAliases, readAliases } from "./alias-library.ts";
 import { readConfigs, type StoredConfig } from "./config-library.ts";
 import {
   type DefaultGuardrails,
@@ -42,6 +43,7 @@ export interface WorkspaceView {
   integrations: readonly UsableIntegration[];
   /** By slug and by id. */
   configs: ReadonlyMap<string, StoredConfig>;
+  modelAliases: AliasLibrary;
   prompts: PromptLibrary;
   partials: PartialLibrary;
   /** By slug and by id: the workspace's own and the organisation's. */
@@ -98,6 +100,7 @@ export const resources = {
   users: defineResource("organisation", ["users"], readUsers),
   references: defineResource("organisation", ["secretReferences", "secrets"], readReferences),
   sharedIntegrations: defineResource("shared", ["integrations", "integrationModels", "secrets"], readIntegrations),
+  sharedModelAliases: defineResource("shared", ["modelAliases"], readAliases),
   sharedGuardrails: defineResource("shared", ["guardrails", "guardrailVersions", "secrets"], readGuardrails),
   sharedMcpIntegrations: defineResource(
     "shared",
@@ -117,6 +120,7 @@ export const resources = {
     readMcpServers,
   ),
   configs: defineResource("workspace", ["configs", "configVersions", "secrets"], readConfigs),
+  modelAliases: defineResource("workspace", ["modelAliases"], readAliases),
   prompts: defineResource("workspace", ["prompts", "promptVersions", "promptLabels", "labels"], readPrompts),
   partials: defineResource("workspace", ["partials", "partialVersions"], readPartials),
   guardrails: defineResource("workspace", ["guardrails", "guardrailVersions", "secrets"], readGuardrails),
@@ -151,6 +155,7 @@ export function createAssembler(): (slices: Slices) => WorkspaceView | undefined
       references: Slices["references"],
     ) => joinIntegrations(providers, { shared, own }, references, workspaceId),
   );
+  const modelAliasesOf = reuseLast(joinAliases);
   const guardrailsOf = reuseLast(joinGuardrails);
   const toolGuardrailsOf = reuseLast(joinGuardrails);
   return (slices) => {
@@ -164,6 +169,7 @@ export function createAssembler(): (slices: Slices) => WorkspaceView | undefined
       organisation,
       workspace,
       configs,
+      modelAliases: modelAliasesOf(slices.sharedModelAliases, slices.modelAliases),
       prompts,
       partials,
       policies,

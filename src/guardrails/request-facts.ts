@@ -22,6 +22,11 @@ export function namesOfModel(model: string): string[] {
   return end < 0 ? [model] : [model, model.slice(end + 1)];
 }
 
+/** What a model of a request is also called: the alias by which the request names the model of its body. */
+export function aliasesOf(model: string, { request: { body, alias } }: CheckInput): readonly string[] {
+  return alias !== undefined && model === body.model ? [alias] : [];
+}
+
 /** A metadata value; undefined where it is missing or null. */
 export function factOf(metadata: Readonly<Record<string, unknown>>, key: string): unknown {
   return Object.hasOwn(metadata, key) ? (metadata[key] ?? undefined) : undefined;

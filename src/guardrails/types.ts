@@ -116,6 +116,8 @@ export interface CheckInput {
     readonly isTransformed: boolean;
     /** It has no body and calls no model, such as a request for a list. */
     readonly isBare?: boolean;
+    /** The alias by which it names the model of the body; absent where it names the model itself. */
+    readonly alias?: string;
     /** Models it names beside the body's `model`, and whether a field held something else than a name. */
     otherModels?(body: Body): { readonly names: readonly string[]; readonly isUnclear: boolean };
     /** Sends a request through the gateway, on behalf of the caller; absent where there is no caller to charge. */

@@ -11,7 +11,7 @@ const membersOf: Readonly<Record<string, readonly string[]>> = {
   response: ["response", "originalResponse", "hook_results"],
   is_success: ["is_success"],
   ai_org: ["ai_org", "provider", "virtual_key", "integration_id", "attempts", "calls", "upstream_url"],
-  ai_model: ["ai_model", "model", "answered_model", "attempts", "calls"],
+  ai_model: ["ai_model", "model", "requested_model", "answered_model", "attempts", "calls"],
   req_units: ["req_units", "usage"],
   res_units: ["res_units", "usage"],
   total_units: ["total_units", "usage", "cache"],

@@ -14,7 +14,7 @@ export interface Budget {
 /** The record that has a budget. */
 export interface BudgetHolder {
   /** `api_key` also stands for tokens of identity providers. */
-  readonly kind: "api_key" | "workspace" | "provider" | "integration" | "policy";
+  readonly kind: "api_key" | "workspace" | "provider" | "integration" | "model_alias" | "policy";
   readonly id: string;
   /** Null for records of the organisation, and where it is not known. */
   readonly workspaceId: string | null;

@@ -9,7 +9,8 @@ const HeaderValue = v.pipe(v.string(), v.regex(/^[\t\x20-\x7e]*$/, "must be the 
 
 /** Body of `POST /configs/explain`. */
 export const ExplainRequest = v.object({
-  config: v.union([v.string(), ConfigObject], "must be a config or the slug of a saved one"),
+  /** Absent: the one that the request itself would use, also by its model. */
+  config: v.optional(v.union([v.string(), ConfigObject], "must be a config or the slug of a saved one")),
   request: v.pipe(
     JsonObject,
     v.object({
@@ -28,6 +29,8 @@ export type ExplainRequest = v.InferOutput<typeof ExplainRequest>;
 /** Response of `POST /configs/explain`. */
 export const ExplainResponse = v.object({
   object: v.literal("plan"),
+  /** The name in the model of the request, and where it leads; absent for models of providers. */
+  alias: v.optional(v.object({ name: v.string(), target: v.string() })),
   attempts: v.array(
     v.object({
       label: v.string(),

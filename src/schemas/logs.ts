@@ -215,6 +215,8 @@ export const LogRow = v.object({
   priced: v.boolean(),
   /** Absent where no price applied, as for requests that cost nothing. */
   price_source: v.optional(PriceSource),
+  /** The alias or the slug of a config that the request named as its model; absent for models of providers. */
+  requested_model: v.optional(v.string()),
   /** The model named in the response, where the requested one has no price. */
   answered_model: v.optional(v.string()),
   /** The integration of the stored provider, whose prices apply. */

@@ -247,7 +247,7 @@ export const PolicyPlan = v.object({
     v.object({
       /** Of the policy, or of the record that has the limit. */
       id: v.string(),
-      holder: v.picklist(["policy", "api_key", "workspace", "provider", "integration"]),
+      holder: v.picklist(["policy", "api_key", "workspace", "provider", "integration", "model_alias"]),
       /** A budget, or a rate limit. */
       kind: v.picklist(["usage", "rate"]),
       /** What it counts. */

@@ -55,6 +55,7 @@ const analytics = [
 const rules: readonly Rule[] = [
   ...crud("/configs", "any", ["configs"], "{slug}"),
   ["GET /configs/{slug}/versions", "any", "configs.read"],
+  ...crud("/model-aliases", "any", ["configs"]),
   ["DELETE /cache", "any", "configs.update"],
   ...crud("/guardrails", "any", ["guardrails", "organisation_guardrails"]),
   ...crud("/admin/v2/guardrails", "admin", ["organisation_guardrails"]),

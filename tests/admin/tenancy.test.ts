@@ -67,6 +67,8 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
     integration_id: `${marker}-integration`,
     workspace_id,
   });
+  const target = { model: `@${marker}-provider/small` };
+  const modelAlias = await post("/model-aliases", { name: `${marker}-alias`, target, workspace_id });
   const mcpIntegration = await post("/mcp-integrations", {
     name: `${marker} tools`,
     slug: `${marker}-tools`,
@@ -115,6 +117,7 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
     config: names(config),
     integration: names(integration),
     provider: names(provider),
+    modelAlias: [modelAlias.id, `${marker}-alias`],
     mcpIntegration: names(mcpIntegration),
     mcpServer: names(mcpServer),
     key: [key.id],
@@ -362,6 +365,21 @@ const references: readonly [route: string, build: (name: string, own: Place) => 
       workspace_id: own.workspaceId,
       create_default_provider: false,
       secret_mappings: [{ target_field: "key", secret_reference_id: name }],
+    }),
+  ],
+  ["POST /model-aliases", (name) => ({ name: "x", target: { model: "@own1-provider/m" }, workspace_id: name })],
+  ["POST /model-aliases", (name, own) => ({ name: "x", target: { config: name }, workspace_id: own.workspaceId })],
+  [
+    "POST /model-aliases",
+    (name, own) => ({ name: "x", target: { model: `@${name}/m` }, workspace_id: own.workspaceId }),
+  ],
+  [
+    "POST /model-aliases",
+    (name, own) => ({
+      name: "x",
+      target: { model: "@own1-provider/m" },
+      access: { api_keys: [name] },
+      workspace_id: own.workspaceId,
     }),
   ],
   ["POST /providers", (name, own) => ({ name: "x", integration_id: name, workspace_id: own.workspaceId })],

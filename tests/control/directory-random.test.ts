@@ -132,6 +132,11 @@ const writes: readonly Write[] = [
       { name: text(world), checks: words(world), actions: {} },
       flip(world) ? at : undefined,
     ),
+  (world, at) => {
+    const target = { config: madeOf(world, "config")?.name };
+    return make(world, "alias", "POST /model-aliases", { name: text(world), target }, flip(world) ? at : undefined);
+  },
+  (world) => alter(world, "alias", "/model-aliases", () => ({ enabled: flip(world), tags: [text(world)] })),
   (world) => alter(world, "guardrail", "/guardrails", () => ({ name: text(world), checks: words(world) })),
   (world) => {
     const named = (world.made.get("guardrail") ?? []).filter(({ workspaceId }) => workspaceId === undefined);

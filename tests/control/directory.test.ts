@@ -39,6 +39,7 @@ before(async () => {
   const integration = { name: "Echo", ai_provider_id: "echo", key: "fake-echo-key-000000" };
   await send("POST /integrations", { ...integration, slug: "lent" });
   own = await send("POST /integrations", { ...integration, slug: "own", workspace_id: first.workspaceId });
+  await send("POST /providers", { ...at(), name: "p", slug: "own-provider", integration_id: "own" });
   person = crypto.randomUUID();
   const tools = { name: "Tools", url: "https://tools.example.com/mcp", auth_type: "none", transport: "http" };
   await send("POST /mcp-integrations", { ...tools, slug: "lent-tools" });
@@ -77,6 +78,17 @@ const writes: readonly (readonly [string, () => Promise<unknown>, string[], stri
     "a config",
     () => send("POST /configs", { ...at(), name: "c", config: { provider: "echo" } }),
     ["config_versions", "configs", "secrets"],
+  ],
+  [
+    "a model alias",
+    () => send("POST /model-aliases", { ...at(), name: "a", target: { model: "@own-provider/m" } }),
+    ["model_aliases"],
+  ],
+  [
+    "a model alias of the organisation",
+    () => send("POST /model-aliases", { name: "b", target: { model: "@own-provider/m" } }),
+    ["model_aliases"],
+    [],
   ],
   [
     "a virtual key",

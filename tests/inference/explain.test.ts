@@ -504,7 +504,6 @@ for (const [name, body, code] of [
   ["an unknown @slug in a target that is not chosen", { config: withUnknown, request: sample }, "invalid_provider"],
   ["an unknown stored provider", { config: { provider: "@no" }, request: sample }, "invalid_provider"],
   ["a refused host", { config: { ...echo, custom_host: "http://10.0.0.1" }, request: sample }, "invalid_custom_host"],
-  ["no config", { request: sample }, "invalid_body"],
   ["no request", { config: echo }, "invalid_body"],
   ["a list", { config: [echo], request: sample }, "invalid_config"],
   ["a path with a fragment", { config: echo, request: { path: "/v1/models#a" } }, "invalid_body"],

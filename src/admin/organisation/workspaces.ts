@@ -203,7 +203,10 @@ const dependents = [
   ...(["guardrails", "prompts", "partials"] as const),
 ];
 /** Kinds of record that are deleted with their workspace. */
-const companions = ["collections", "labels", "usageLimitPolicies", "rateLimitPolicies", "mcpConnections"] as const;
+const companions = [
+  ...(["collections", "labels", "modelAliases"] as const),
+  ...(["usageLimitPolicies", "rateLimitPolicies", "mcpConnections"] as const),
+];
 
 /** @throws {ConflictError} AB07, naming the kinds of record that are left. */
 async function refuseDependents({ stores }: AdminCall<unknown>, tenant: Tenant): Promise<void> {

@@ -1,6 +1,13 @@
 import { toPrincipal } from "../../auth/authenticate.ts";
 import { noDefaults, type Principal } from "../../auth/principal.ts";
-import { holderOfAccess, holderOfKey, holderOfProvider, holderOfWorkspace } from "../../control/limit-holders.ts";
+import type { StoredAlias } from "../../control/alias-library.ts";
+import {
+  holderOfAccess,
+  holderOfAlias,
+  holderOfKey,
+  holderOfProvider,
+  holderOfWorkspace,
+} from "../../control/limit-holders.ts";
 import { toRatePolicy, toUsagePolicy } from "../../control/policy-library.ts";
 import type { StoredProvider } from "../../control/provider-library.ts";
 import { mergeMetadata } from "../../control/request-metadata.ts";
@@ -66,21 +73,25 @@ async function readSample(call: AdminCall<undefined>): Promise<Sample> {
 interface Target {
   provider: string;
   stored: StoredProvider | undefined;
+  /** The alias that the request names as its model. */
+  alias: StoredAlias | undefined;
   models: string[][];
 }
 
 /** @throws {NotFoundError} AB02, naming the parameter with an unknown provider. */
-function readTarget({ query, context }: AdminCall<undefined>, { providers }: WorkspaceView): Target {
+function readTarget({ query, context }: AdminCall<undefined>, { providers, modelAliases }: WorkspaceView): Target {
   const provider = readText(query, "provider");
   const model = readText(query, "model");
   const isPlain = provider !== undefined && context.services.providers.get(provider) !== undefined;
   const beside =
     provider === undefined ? undefined : (readStoredName(provider) ?? { slug: provider, model: undefined });
-  const named = isPlain ? undefined : joinStoredName(beside, model);
+  const alias = provider === undefined && model !== undefined ? modelAliases?.get(model) : undefined;
+  const asked = alias && "model" in alias.row.target ? alias.row.target.model : model;
+  const named = isPlain ? undefined : joinStoredName(beside, asked);
   const stored = named && requireReferenced(providers.get(named.slug), beside ? "provider" : "model");
-  const called = named?.model ?? model;
-  const models = called === undefined ? [] : [[called]];
-  return { provider: stored?.integration.aiProviderId ?? provider ?? "", stored, models };
+  const called = named?.model ?? asked;
+  const models = [called, alias?.row.name].filter((name) => name !== undefined).map((name) => [name]);
+  return { provider: stored?.integration.aiProviderId ?? provider ?? "", stored, alias, models };
 }
 
 /** @throws {InvalidRequestError} AB01 for anything but a JSON object of plain values. */
@@ -155,12 +166,13 @@ async function toEntry(
 }
 
 /** The limits of records that the request meets. */
-function listHolders({ view, key }: Sample, { stored }: Target): [Entry["holder"], LimitHolder][] {
+function listHolders({ view, key }: Sample, { stored, alias }: Target): [Entry["holder"], LimitHolder][] {
   const holders: [Entry["holder"], LimitHolder | undefined][] = [
     ["api_key", key?.limits && holderOfKey({ id: key.keyId, organisationId: key.organisationId }, key.limits)],
     ["workspace", holderOfWorkspace(view.workspace)],
     ["provider", stored && holderOfProvider(stored.row)],
     ["integration", stored?.access && holderOfAccess(stored.access)],
+    ["model_alias", alias && holderOfAlias(alias.row)],
   ];
   return holders.filter((entry): entry is [Entry["holder"], LimitHolder] => entry[1] !== undefined);
 }

@@ -91,6 +91,7 @@ const holderWords: Readonly<Record<BudgetHolder["kind"], string>> = {
   workspace: "workspace",
   provider: "provider",
   integration: "integration",
+  model_alias: "model alias",
   policy: "policy",
 };
 

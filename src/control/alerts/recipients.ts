@@ -4,7 +4,7 @@ import type { UserRow } from "../../db/tables/tenants.ts";
 
 type Stores = Pick<
   ControlStores,
-  "apiKeys" | "integrations" | "members" | "providers" | "usageLimitPolicies" | "users" | "workspaces"
+  "apiKeys" | "integrations" | "members" | "modelAliases" | "providers" | "usageLimitPolicies" | "users" | "workspaces"
 >;
 
 /** What is known of the record that has a budget. */
@@ -72,8 +72,13 @@ async function readHolder(
   if (holderKind === "api_key") return readKey(stores, organisationId, id);
   if (holderKind === "workspace") return readWorkspace(stores, organisationId, id);
   const tenant = { organisationId, workspaceId: null };
-  const { providers, integrations, usageLimitPolicies } = stores;
-  const others = { provider: providers, integration: integrations, policy: usageLimitPolicies };
+  const { providers, integrations, modelAliases, usageLimitPolicies } = stores;
+  const others = {
+    provider: providers,
+    integration: integrations,
+    model_alias: modelAliases,
+    policy: usageLimitPolicies,
+  };
   // rows are only written with one of these kinds
   const row = await others[holderKind as keyof typeof others].find(tenant, { id });
   return { name: row?.name ?? null, addresses: [] };

@@ -16,6 +16,7 @@ const auditedAs: Readonly<Record<BudgetHolder["kind"], string>> = {
   workspace: "workspaces",
   provider: "providers",
   integration: "integrations",
+  model_alias: "model_aliases",
   policy: "usage_limit_policies",
 };
 

@@ -17,6 +17,7 @@ import {
   mcpServers,
   mcpServerUsers,
 } from "../tables/mcp.ts";
+import { modelAliases } from "../tables/model-aliases.ts";
 import { mcpConnections, mcpRegistrations, oauthClients, oauthConsents, oauthFamilies } from "../tables/oauth.ts";
 import { rateLimitPolicies, usageLimitPolicies } from "../tables/policies.ts";
 import {
@@ -99,6 +100,7 @@ export function createControlStores(database: Database) {
     apiKeys: createTenantStore(database, apiKeys),
     configs: createTenantStore(database, configs),
     configVersions: createTenantStore(database, configVersions),
+    modelAliases: createTenantStore(database, modelAliases),
     guardrails: createTenantStore(database, guardrails),
     guardrailVersions: createTenantStore(database, guardrailVersions),
     usageLimitPolicies: createTenantStore(database, usageLimitPolicies),

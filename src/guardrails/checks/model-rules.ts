@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { JsonObject } from "../../schemas/objects.ts";
-import { factOf, namesOfModel, readModels } from "../request-facts.ts";
+import { aliasesOf, factOf, namesOfModel, readModels } from "../request-facts.ts";
 import { beforeOnly, type Check, CheckError } from "../types.ts";
 
 /** Longest model name that is matched against patterns, in characters. */
@@ -81,7 +81,7 @@ export const modelRules: Check<v.InferOutput<typeof ModelRules>> = {
     if (models === undefined) throw new CheckError("Cannot check the model: no rule applies to this request");
     // a blocked model is blocked whichever provider is asked for it
     const find = (name: string) => {
-      const names = not ? namesOfModel(name) : [name];
+      const names = [...(not ? namesOfModel(name) : [name]), ...aliasesOf(name, input)];
       return models.find((form) => names.some((one) => matchesForm(one, form)));
     };
     const [model, matched] = input.work.spend(() => {

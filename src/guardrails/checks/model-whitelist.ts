@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { namesOfModel, readModels } from "../request-facts.ts";
+import { aliasesOf, namesOfModel, readModels } from "../request-facts.ts";
 import { beforeOnly, type Check } from "../types.ts";
 
 const ModelWhitelist = v.object({
@@ -18,7 +18,8 @@ export const modelWhitelist: Check<v.InferOutput<typeof ModelWhitelist>> = {
     const named = readModels(input);
     if (named === undefined) return { pass: true, isSkipped: true };
     // a blocked model is blocked whichever provider is asked for it
-    const holds = (name: string) => (not ? namesOfModel(name) : [name]).some((one) => models.includes(one));
+    const holds = (name: string) =>
+      [...(not ? namesOfModel(name) : [name]), ...aliasesOf(name, input)].some((one) => models.includes(one));
     const model = named.find((name) => holds(name) === not) ?? named[0];
     const isListed = holds(model);
     const explanation = `The model "${model.slice(0, 100)}" is ${isListed ? "" : "not "}in the list of ${not ? "refused" : "allowed"} models`;

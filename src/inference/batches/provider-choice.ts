@@ -6,8 +6,10 @@ import type { Destination } from "../../providers/core/call.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
 import { blocksUnpriced } from "../call/unpriced-models.ts";
 import { isForOwnStore } from "../files/gateway-store.ts";
-import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";
+import { readRequestConfig } from "../target/config-source.ts";
 import { listLeaves, readLeafDestination } from "../target/config-target.ts";
+import { mayNameAlias } from "../target/named-config.ts";
+import type { RequestConfig } from "../target/saved-config.ts";
 import { readView } from "../target/stored-provider.ts";
 
 /** The caller as it would be with the headers of `gateway_options`, and no others. */
@@ -65,8 +67,10 @@ export async function findBatchProvider(
   try {
     if (await isForOwnStore(asked)) return undefined;
     const destination = await readOnlyDestination(asked);
-    // where some models are not allowed each call is checked
-    if (!destination || destination.managed?.restrictedTo || blocksUnpriced(await readView(asked))) return undefined;
+    const view = await readView(asked);
+    // where some models are not allowed each call is checked; where a line may name an alias, each goes its own way
+    if (!destination || destination.managed?.restrictedTo || blocksUnpriced(view)) return undefined;
+    if (mayNameAlias(asked, view)) return undefined;
     const { slug, batches } = destination.provider;
     return batches?.endpoints.includes(endpoint) ? slug : undefined;
   } catch (error) {

@@ -105,6 +105,7 @@ interface LimitSource {
   readonly ofCredential: Limits;
   readonly ofWorkspace: Limits;
   readonly ofStored: Limits;
+  readonly ofAlias: Limits;
   /** Names and canonical names of the models it names; null where no policy looks at them. */
   readonly models: readonly [string | null, string | null, string, string] | null;
 }
@@ -126,6 +127,7 @@ function isSameSource(one: LimitSource, other: LimitSource): boolean {
     one.ofCredential === other.ofCredential &&
     one.ofWorkspace === other.ofWorkspace &&
     one.ofStored === other.ofStored &&
+    one.ofAlias === other.ofAlias &&
     isSameModels(one.models, other.models)
   );
 }
@@ -139,7 +141,7 @@ const latest = new WeakMap<CallerContext["metadata"], { source: LimitSource; lim
 /** @returns Undefined for a call that names more models than most. */
 function sourceOf(
   call: NamedCall,
-  { policies, ...others }: Pick<LimitSource, "policies" | "ofCredential" | "ofWorkspace" | "ofStored">,
+  { policies, ...others }: Pick<LimitSource, "policies" | "ofCredential" | "ofWorkspace" | "ofStored" | "ofAlias">,
   keyId: string,
   log: CallRecord,
 ): LimitSource | undefined {
@@ -156,6 +158,7 @@ function sourceOf(
     ofCredential: others.ofCredential,
     ofWorkspace: others.ofWorkspace,
     ofStored: others.ofStored,
+    ofAlias: others.ofAlias,
     models,
   };
 }
@@ -171,16 +174,17 @@ export function findLimits(call: NamedCall, view: WorkspaceView | undefined, con
   const ofCredential = limitsOfCredential(principal);
   const ofWorkspace = view ? limitsOfWorkspace(view.workspace) : noLimits;
   const ofStored = log.stored?.limits ?? noLimits;
+  const ofAlias = log.named?.limits ?? noLimits;
   const policies = view?.policies;
   if (!view || !policies) {
-    if (ofCredential.length + ofWorkspace.length + ofStored.length === 0) return none;
-    return toApplicable([...ofCredential, ...ofWorkspace, ...ofStored]);
+    if (ofCredential.length + ofWorkspace.length + ofStored.length + ofAlias.length === 0) return none;
+    return toApplicable([...ofCredential, ...ofWorkspace, ...ofStored, ...ofAlias]);
   }
-  const source = sourceOf(call, { policies, ofCredential, ofWorkspace, ofStored }, principal.keyId, log);
+  const source = sourceOf(call, { policies, ofCredential, ofWorkspace, ofStored, ofAlias }, principal.keyId, log);
   const last = source && latest.get(metadata);
   if (last && isSameSource(last.source, source)) return last.limits;
   const ofPolicies = limitsOfPolicies(policies, subjectOf(call, view, context));
-  const limits = toApplicable([...ofCredential, ...ofWorkspace, ...ofStored, ...ofPolicies]);
+  const limits = toApplicable([...ofCredential, ...ofWorkspace, ...ofStored, ...ofAlias, ...ofPolicies]);
   if (source) latest.set(metadata, { source, limits });
   return limits;
 }

@@ -121,6 +121,7 @@ function addRareDetails(details: LogDetails, log: CallerContext["log"]): void {
   if (mcp !== null) details.mcp = mcp;
   if (source !== null) details.source = source;
   if (isEstimated) details.estimated = true;
+  if (log.named) details.requested_model = log.named.name;
   if (savedConfig) Object.assign(details, { config_id: savedConfig.id, config_version_id: savedConfig.versionId });
   if (mode !== "single") details.mode = mode;
   if (cacheStatus !== null) details.cache_status = cacheStatus;

@@ -18,7 +18,7 @@ import type { ConfigNode } from "../../routing/config.ts";
 import type { PlanNode, PlannedAttempt } from "../../routing/plan.ts";
 import { decideRetry } from "../../routing/retry.ts";
 import type { AttemptLog } from "../../schemas/logs.ts";
-import type { RequestConfig } from "../target/config-source.ts";
+import type { RequestConfig } from "../target/saved-config.ts";
 
 /** Most retries of one request, over all its targets. */
 const maxRetriesInAll = 20;

@@ -18,10 +18,12 @@ import { withinRequest } from "../guard/request-deadline.ts";
 import { createRequestGuard } from "../guard/request-guard.ts";
 import { answerSoftly } from "../guard/soft-denial.ts";
 import { toStreamed } from "../stream/replay.ts";
-import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";
+import { readRequestConfig } from "../target/config-source.ts";
 import { checkLeaves, readLeafDestination } from "../target/config-target.ts";
 import { withModelBeside } from "../target/incomplete-request.ts";
 import { modelOf } from "../target/model-list.ts";
+import { nameTarget, requireTargetModel, withoutName } from "../target/named-config.ts";
+import type { RequestConfig } from "../target/saved-config.ts";
 import { callTarget, type Target } from "./call-target.ts";
 import { breakerKey, type Caller, executePlan } from "./execute.ts";
 import { isStreamedForm, type SentForm } from "./media.ts";
@@ -32,6 +34,16 @@ interface PlanParts {
 
   /** Where weighted choices are remembered; by default for later requests too. */
   sticky?: StickyStore;
+}
+
+/** @throws {GatewayError} 400 for a config that cannot be used, naming what led to it. */
+function checkTargets(config: RequestConfig, { services }: CallerContext): void {
+  try {
+    checkLeaves(config, services);
+  } catch (error) {
+    if (error instanceof GatewayError) nameTarget(error, config);
+    throw error;
+  }
 }
 
 /**
@@ -47,7 +59,7 @@ export function planRequest(
 ): Plan {
   const { routing } = context.services;
   const { principal } = context;
-  checkLeaves(config, context.services);
+  checkTargets(config, context);
   const fixed = routing.fixedPlans.get(config.node);
   if (fixed) return fixed;
   try {
@@ -88,6 +100,7 @@ export async function runPlan<Value>(
     return await executePlan(plan.root, caller, { context, config });
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
+    nameTarget(error, config);
     Object.assign(error.headers, routingHeaders(log.provider ?? "", log));
     if (log.hooks && log.hooks.before.length > 0) error.hookResults ??= toHookResults(log.hooks);
     throw error;
@@ -126,13 +139,16 @@ async function discardReply({ status, body, finished }: Reply, context: CallerCo
 function createCaller<Request extends Record<string, unknown>>(
   value: Request,
   call: CallOne<Request>,
-  { context, operation, canRepeat = true, view, schema, store }: TargetParts & Pick<RequestConfig, "view">,
+  { context, operation, canRepeat = true, schema, store }: TargetParts,
+  config: RequestConfig,
 ): Caller<Reply> {
+  const { view } = config;
   const guard = createRequestGuard(operation, view, context);
   return {
     async call(attempt: PlannedAttempt, { deadline }) {
       const { node, settings } = attempt;
       const overlaid = withModelBeside(applyParamOverrides(value, settings), node, context);
+      requireTargetModel(config, { path: node.path, model: modelOf(overlaid) });
       if (schema) requireBody(schema, overlaid);
       context.log.model = modelOf(overlaid) ?? null;
       const entering = guard.enter(attempt, overlaid, { isBare: operation === "models" });
@@ -184,13 +200,15 @@ export async function runTargets<Request extends Record<string, unknown>>(
   log.model = model ?? null;
   log.requestedModel = log.model;
   log.stream = streamed ?? Reflect.get(value, "stream") === true;
-  const given = readRequestConfig(context);
+  const given = readRequestConfig(context, model);
   const config = given instanceof Promise ? await given : given;
+  log.named = config.named ?? null;
   addNumbers(context, numbersOfConfig(config.node));
   try {
     const plan = planRequest(config, value, parts);
+    const caller = createCaller(withoutName(value, config), call, parts, config);
     // awaited here: returning the promise costs two more turns
-    const reply = await runPlan(config, plan, createCaller(value, call, { ...parts, view: config.view }), context);
+    const reply = await runPlan(config, plan, caller, context);
     // the response was made before it was known that the retries are used up
     if (log.retries === -1) Object.assign(reply.headers, routingHeaders(log.provider ?? "", log));
     return reply;

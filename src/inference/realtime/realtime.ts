@@ -35,6 +35,7 @@ import { planRequest, runPlan } from "../pipeline/run.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
 import { requireModel, requireSentModels } from "../target/model-list.ts";
+import { requireTargetModel, withoutName } from "../target/named-config.ts";
 import { readClientHeader, readForwardedHeaders } from "../target/target.ts";
 import { createSessionNotes } from "./realtime-notes.ts";
 import { createSessionGuard, type SessionGuard } from "./session-guard.ts";
@@ -218,15 +219,17 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
   const { model } = session;
   context.log.model = model ?? null;
   context.log.requestedModel = context.log.model;
-  const config = await readRequestConfig(context);
+  const config = await readRequestConfig(context, model);
+  context.log.named = config.named ?? null;
   const plan = planRequest(config, model === undefined ? {} : { model }, { context });
   const guard = createRequestGuard("realtime", config.view, context);
   const listModels = () => modelsOfSession(session);
   const caller: Caller<OpenSession> = {
     async call(attempt, { deadline }) {
       const { node, settings } = attempt;
-      const { model: wanted }: { model?: unknown } = applyParamOverrides({ model }, settings);
+      const { model: wanted }: { model?: unknown } = applyParamOverrides(withoutName({ model }, config), settings);
       const asked = stringOf(wanted);
+      requireTargetModel(config, { path: node.path, model: asked });
       const entering = guard.enter(attempt, asked === undefined ? {} : { model: asked }, { listModels });
       const guarded = entering && (await withinRequest(entering, deadline, context));
       const sessionGuard = createSessionGuard(

@@ -16,8 +16,8 @@ import { batchOperations, isBlank, maxLineBytes } from "../batches/lines.ts";
 import { toHookResults } from "../facts/hook-results.ts";
 import { kindOf, rowKind } from "../facts/request-types.ts";
 import { RequestGuard } from "../guard/request-guard.ts";
-import type { RequestConfig } from "../target/config-source.ts";
 import { listLeaves } from "../target/config-target.ts";
+import type { RequestConfig } from "../target/saved-config.ts";
 
 const encoder = new TextEncoder();
 const lineFeed = encoder.encode("\n");

@@ -24,9 +24,10 @@ import { withinRequest } from "../guard/request-deadline.ts";
 import { RequestGuard } from "../guard/request-guard.ts";
 import { requireForwardable, requireSingleTarget, runPassthrough } from "../passthrough/passthrough.ts";
 import { planRequest, runPlan } from "../pipeline/run.ts";
-import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";
+import { readRequestConfig } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
 import { requireModel } from "../target/model-list.ts";
+import type { RequestConfig } from "../target/saved-config.ts";
 import { checkRows } from "./checked-rows.ts";
 import { downloadObject, requireObject, showObject, streamReply, uploadObject } from "./objects.ts";
 import {

@@ -1,8 +1,11 @@
 import type { CallerContext } from "../../context.ts";
+import type { StoredAlias } from "../../control/alias-library.ts";
 import type { StoredProvider } from "../../control/provider-library.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
+import { readStoredName } from "../../control/stored-name.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { listModels as listPricedModels } from "../../pricing/prices.ts";
+import { listAliases } from "../target/named-config.ts";
 import { allowsModel, isUsableProvider } from "../target/stored-provider.ts";
 
 /** A model the workspace may call. */
@@ -15,10 +18,12 @@ export interface CatalogueModel {
   owned_by: string;
   /** The provider's own name of the model. */
   slug: string;
-  /** Slug of the stored provider. */
-  provider: string;
-  /** Slug of the service behind it. */
-  ai_service: string;
+  /** Slug of the stored provider; null for an alias of a config. */
+  provider: string | null;
+  /** Slug of the service behind it; null as above. */
+  ai_service: string | null;
+  /** What an alias leads to: `@provider/model`, or the slug of a config. Absent for models. */
+  alias_of?: string;
 }
 
 /** Models of one provider: those named in settings, and where all models are allowed, those with known facts. */
@@ -39,16 +44,41 @@ function modelsOf(stored: StoredProvider): CatalogueModel[] {
     }));
 }
 
+function toAliasModel({ row: { name, target, createdAt } }: StoredAlias, view: WorkspaceView): CatalogueModel {
+  const named = "model" in target ? readStoredName(target.model) : undefined;
+  const stored = view.providers.get(named?.slug ?? "");
+  const service = stored?.integration.aiProviderId ?? null;
+  return {
+    id: name,
+    object: "model",
+    created: Math.floor(createdAt / 1000),
+    owned_by: service ?? "gateway",
+    slug: named?.model ?? name,
+    provider: stored?.row.slug ?? null,
+    ai_service: service,
+    alias_of: "model" in target ? target.model : target.config,
+  };
+}
+
+/** The aliases that a caller may use now, as models. */
+export function listAliasModels(view: WorkspaceView, context: CallerContext): CatalogueModel[] {
+  return listAliases(context, view).map((alias) => toAliasModel(alias, view));
+}
+
 /** Every model a workspace may call now. */
 export function listCatalogue(view: WorkspaceView, now: number): CatalogueModel[] {
   const providers = new Set(view.providers.values());
   return [...providers].filter((stored) => isUsableProvider(stored, now)).flatMap(modelsOf);
 }
 
-/** The model of a name: `@provider/model`, or the provider's own name. If several match, the first in order of ids. */
+/**
+ * The model of a name: an alias, `@provider/model`, or the provider's own name. If several match, the first in order of
+ * ids.
+ */
 export function findModel(models: readonly CatalogueModel[], name: string): CatalogueModel | undefined {
   const exact = models.find(({ id }) => id === name);
-  return exact ?? models.filter(({ slug }) => slug === name).sort((a, b) => (a.id < b.id ? -1 : 1))[0];
+  const isNamed = ({ slug, alias_of }: CatalogueModel) => slug === name && alias_of === undefined;
+  return exact ?? models.filter(isNamed).sort((a, b) => (a.id < b.id ? -1 : 1))[0];
 }
 
 const sortKeys = { name: "slug", provider: "provider", ai_service: "ai_service" } as const;
@@ -84,6 +114,6 @@ export function selectModels(models: readonly CatalogueModel[], { url }: Pick<Ca
   return models
     .filter((model) => service === null || model.ai_service === service)
     .filter((model) => provider === undefined || model.provider === provider)
-    .sort((a, b) => sign * (compare(a[key], b[key]) || compare(a.id, b.id)))
+    .sort((a, b) => sign * (compare(a[key] ?? "", b[key] ?? "") || compare(a.id, b.id)))
     .slice(offset, offset + (readNumber(query, "limit") ?? models.length));
 }

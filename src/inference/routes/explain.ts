@@ -25,9 +25,11 @@ import { planRequest } from "../pipeline/run.ts";
 import { withoutOthers } from "../realtime/realtime.ts";
 import { requireRecord } from "../records/run-record.ts";
 import { noteUser } from "../target/caller-metadata.ts";
-import { readConfigText } from "../target/config-source.ts";
+import { readConfigText, readRequestConfig } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
 import { modelOf, requireForwardedModels } from "../target/model-list.ts";
+import { requireTargetModel, withoutName } from "../target/named-config.ts";
+import type { RequestConfig } from "../target/saved-config.ts";
 import { readTimeout } from "../target/target.ts";
 
 type ShownAttempt = ExplainResponse["attempts"][number];
@@ -120,6 +122,7 @@ function forgetful({ routing }: Pick<Services, "routing">): StickyStore {
 interface Sample {
   context: CallerContext;
   body: Record<string, unknown>;
+  config: RequestConfig;
   /** Undefined for passthrough requests. */
   operation: OperationName | undefined;
   /** Route of records that live at a provider. */
@@ -132,7 +135,8 @@ interface Sample {
  * @throws {GatewayError} If it could not be made.
  */
 async function findTarget({ node, settings }: PlannedAttempt, model: string | undefined, sample: Sample) {
-  const { context, operation } = sample;
+  const { context, operation, config } = sample;
+  if (operation) requireTargetModel(config, { path: node.path, model });
   const input = { node, settings, model: operation ? model : namedModel(context) };
   const destination = await readLeafDestination(input, context);
   const { provider, managed } = destination;
@@ -217,6 +221,15 @@ function readSample({ request }: ExplainRequest, row: Endpoint | undefined, cont
   return model === undefined ? {} : { model };
 }
 
+/** The given config, or the one that the sample request would use. */
+function findConfig(
+  { config }: ExplainRequest,
+  { context, caller, model }: { context: CallerContext; caller: CallerContext; model: string | undefined },
+): RequestConfig | Promise<RequestConfig> {
+  if (config === undefined) return readRequestConfig(context, model);
+  return readConfigText(typeof config === "string" ? config : JSON.stringify(config), caller);
+}
+
 /** `POST /configs/explain`: what a config would do with a request. Nothing is called. */
 export async function explainConfig(
   { value }: JsonBody<ExplainRequest>,
@@ -224,15 +237,15 @@ export async function explainConfig(
   parts: ExplainParts,
 ): Promise<Reply> {
   const { services } = parts;
-  const { config, request } = value;
+  const { request } = value;
   const { context, row } = sampleContext(caller, request, parts);
   const operation = operationOf(row);
   const record = row && "record" in row ? row.record : undefined;
-  const found = await readConfigText(typeof config === "string" ? config : JSON.stringify(config), caller);
+  const body = readSample(value, row, context);
+  const found = await findConfig(value, { context, caller, model: operation && modelOf(body) });
   // the plan shows fields of a saved config
   if (found.slug !== null) await requireSight(caller, "configs.read");
   if (!operation) requireSingleTarget(found, context);
-  const body = readSample(value, row, context);
   // over those of a real request
   context.metadata = mergeMetadata(context.metadata, context.principal, found.view);
   if (operation) noteUser(context, body);
@@ -240,7 +253,7 @@ export async function explainConfig(
   const facts = record ? {} : body;
   const { root, ...plan } = planRequest(found, facts, { context, sticky: forgetful(services) });
   const warnings = plan.skipped.map((label) => `${label}: left out, its circuit breaker is open`);
-  const sample: Sample = { context, body, operation, record };
+  const sample: Sample = { context, body: withoutName(body, found), config: found, operation, record };
   const attempts: ShownAttempt[] = [];
   for (const attempt of listAttempts(operation === "realtime" ? withoutOthers(root) : root)) {
     attempts.push(await showAttempt(attempt, sample, warnings));
@@ -248,6 +261,7 @@ export async function explainConfig(
   const { contentRules } = services;
   const answer: ExplainResponse = {
     object: "plan",
+    ...(found.named && { alias: { name: found.named.name, target: found.named.leadsTo } }),
     // as when the saved config itself is shown
     attempts: found.slug === null ? attempts : attempts.map((attempt) => showContent(attempt, contentRules)),
     conditions: [...plan.conditions],

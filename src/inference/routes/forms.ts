@@ -9,6 +9,7 @@ import { streamForm } from "../pipeline/media.ts";
 import { runInference, type UnifiedBody } from "../pipeline/run.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
+import { mayNameAlias } from "../target/named-config.ts";
 
 /** Forms up to this size are always held in memory, so that their fields are known. */
 const smallForm = 256 * 1024;
@@ -37,6 +38,7 @@ async function canStreamForm(name: OperationName, context: CallerContext): Promi
   const isForm = boundaryOf(headers.get("content-type")) !== undefined && headers.get("content-encoding") === undefined;
   if (!isForm || Number(headers.get("content-length") ?? Number.POSITIVE_INFINITY) <= smallForm) return false;
   const config = await readRequestConfig(context);
+  if (mayNameAlias(context, config.view)) return false;
   if (config.isImplied ? !isNamedInHeaders(context) : !isPlainLeaf(config.node)) return false;
   // the model is read before the call
   if (blocksUnpriced(config.view) || config.view.policies?.looksAtModels) return false;

@@ -18,18 +18,21 @@ export interface ListedModel {
   service: string;
   facts: ModelFacts;
   prices?: PriceTiers | undefined;
+  /** The model that an alias leads to; absent for models, and for aliases of configs. */
+  served?: string;
   /** The model in Anthropic's form, where its provider lists it so. */
   asMessages?: Record<string, unknown>;
 }
 
 /** A model of the catalogue with what the tables, the operator and the integration say of it, the last first. */
 export function describeModel(
-  model: CatalogueModel,
+  model: Pick<CatalogueModel, "id" | "slug" | "provider" | "created">,
   view: WorkspaceView,
   { providers, providerRules }: Pick<Services, "providers" | "providerRules">,
 ): ListedModel {
-  const { id, slug, ai_service: service, created } = model;
-  const stored = view.providers.get(model.provider);
+  const { id, slug, created } = model;
+  const stored = view.providers.get(model.provider ?? "");
+  const service = stored?.integration.aiProviderId ?? "";
   const entry = stored?.models.get(slug);
   const facts = {
     ...providers.get(service)?.describe(entry?.baseModelSlug ?? slug),

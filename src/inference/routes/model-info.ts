@@ -59,16 +59,16 @@ function modeOf(facts: ModelFacts): string | undefined {
 }
 
 /** A model in LiteLLM's form (https://docs.litellm.ai/docs/proxy/model_management). */
-function toModelInfo({ id, name, service, facts, prices }: ListedModel): ModelInfo {
+function toModelInfo({ id, name, served = name, service, facts, prices }: ListedModel): ModelInfo {
   const { contextWindow, maxInputTokens = contextWindow, maxOutputTokens, retiredOn } = facts;
   const mode = modeOf(facts);
   const parameters = supportedParameters(facts);
   return {
     model_name: id,
-    litellm_params: { model: `${service}/${name}` },
+    litellm_params: { model: `${service}/${served}` },
     model_info: {
       id,
-      key: name,
+      key: served,
       litellm_provider: service,
       ...(mode !== undefined && { mode }),
       ...(maxInputTokens !== undefined && { max_input_tokens: maxInputTokens }),

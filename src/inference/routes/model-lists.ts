@@ -6,12 +6,14 @@ import { isObject, parseJson } from "../../lib/json.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { ModelFacts } from "../../schemas/model-facts.ts";
 import { runInference } from "../pipeline/run.ts";
-import { type RequestConfig, readRequestConfig } from "../target/config-source.ts";
+import { readRequestConfig } from "../target/config-source.ts";
 import { isFromRequest, listLeaves, storedNameOf } from "../target/config-target.ts";
+import type { RequestConfig } from "../target/saved-config.ts";
 import { readView } from "../target/stored-provider.ts";
 import { namesProvider } from "../target/target.ts";
-import { listCatalogue, selectModels } from "./catalogue.ts";
-import { describeModel, type ListedModel, toListedFields } from "./listed-model.ts";
+import { describeEntry } from "./alias-model.ts";
+import { listAliasModels, listCatalogue, selectModels } from "./catalogue.ts";
+import { type ListedModel, toListedFields } from "./listed-model.ts";
 
 /** Calling a provider is inference; reading the workspace's models is not. */
 const inferenceAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
@@ -33,10 +35,11 @@ async function readCatalogue(
 ) {
   const view = await readView(context);
   const isListed = config ? createFilter(config) : () => true;
-  const models = listCatalogue(view, context.services.clock.now()).filter(({ provider }) => isListed(provider));
-  return selectModels(models, { url }).map((model) => ({
+  const called = listCatalogue(view, context.services.clock.now());
+  const models = called.filter(({ provider }) => provider !== null && isListed(provider));
+  return selectModels([...listAliasModels(view, context), ...models], { url }).map((model) => ({
     model,
-    listed: describeModel(model, view, context.services),
+    listed: describeEntry(model, view, context.services),
   }));
 }
 

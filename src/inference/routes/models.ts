@@ -9,8 +9,9 @@ import { MessagesModel, Model } from "../../schemas/models.ts";
 import { runPassthrough } from "../passthrough/passthrough.ts";
 import { readView } from "../target/stored-provider.ts";
 import { namesProvider } from "../target/target.ts";
-import { findModel, listCatalogue } from "./catalogue.ts";
-import { describeModel, toListedFields } from "./listed-model.ts";
+import { describeEntry } from "./alias-model.ts";
+import { findModel, listAliasModels, listCatalogue } from "./catalogue.ts";
+import { toListedFields } from "./listed-model.ts";
 import { isMessagesClient, toMessagesModel } from "./messages-models.ts";
 
 const readAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write", "virtual_keys.list", "models.list"] };
@@ -24,8 +25,9 @@ async function readModel(context: CallerContext): Promise<Reply> {
     return runPassthrough(context);
   }
   const view = await readView(context);
-  const found = findModel(listCatalogue(view, context.services.clock.now()), context.params.model ?? "");
-  const listed = found && describeModel(found, view, context.services);
+  const models = [...listAliasModels(view, context), ...listCatalogue(view, context.services.clock.now())];
+  const found = findModel(models, context.params.model ?? "");
+  const listed = found && describeEntry(found, view, context.services);
   if (listed && isMessagesClient(context)) return jsonReply(toMessagesModel(listed, context));
   if (listed) return jsonReply({ ...found, ...toListedFields(listed) });
   throw new NotFoundError("Cannot find this model: the workspace has no access to a model of this name", {

@@ -106,6 +106,7 @@ interface FilledPrompt {
   request: Record<string, unknown>;
   /** Slug or id of the stored provider; empty without one. */
   virtualKey: string;
+  view: WorkspaceView;
 }
 
 /**
@@ -129,19 +130,25 @@ async function fillPrompt({ value }: JsonBody<PromptRequest>, context: CallerCon
     operation: prompt.kind,
     request: { ...readParameters(version), ...rendered, ...given },
     virtualKey: version.virtualKey,
+    view,
   };
+}
+
+/** Whether a model says where a request goes: a stored provider's, an alias, or a saved config. */
+function namesTarget(model: unknown, { modelAliases, configs }: WorkspaceView): boolean {
+  if (typeof model !== "string") return false;
+  return readStoredName(model) !== undefined || modelAliases?.has(model) === true || configs.has(model);
 }
 
 /** The request with the prompt's provider, where it names none itself. */
 function withProvider(
   context: CallerContext,
-  { request, virtualKey }: FilledPrompt,
+  { request, virtualKey, view }: FilledPrompt,
   given: PromptRequest,
 ): CallerContext {
   context.log.model = stringOf(request.model) ?? null;
   const named = context.header("provider") ?? context.header("virtual-key");
-  const inModel = typeof given.model === "string" && readStoredName(given.model);
-  if (virtualKey === "" || named !== null || inModel) return context;
+  if (virtualKey === "" || named !== null || namesTarget(given.model, view)) return context;
   return { ...context, header: (name) => (name === "provider" ? `@${virtualKey}` : context.header(name)) };
 }
 
@@ -156,8 +163,7 @@ const targetHeaders = ["provider", "virtual-key", "config", "custom-host"];
  */
 async function requireOwnTarget(given: PromptRequest, context: CallerContext): Promise<void> {
   const isDirected =
-    targetHeaders.some((name) => context.header(name) !== null) ||
-    (typeof given.model === "string" && readStoredName(given.model) !== undefined);
+    targetHeaders.some((name) => context.header(name) !== null) || namesTarget(given.model, await readView(context));
   if (isDirected) await requireSight(context, "prompts.read");
 }
 

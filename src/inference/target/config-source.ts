@@ -1,67 +1,18 @@
 import type { CallerContext, Services } from "../../context.ts";
-import type { StoredConfig } from "../../control/config-library.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import { blocksInlineConfig } from "../../control/settings.ts";
-import { InvalidRequestError, UnavailableError } from "../../errors.ts";
+import { InvalidRequestError } from "../../errors.ts";
 import { namesSavedConfig } from "../../lib/config-name.ts";
 import { crc32 } from "../../lib/hash.ts";
-import { isObject } from "../../lib/json.ts";
 import type { ConfigNode } from "../../routing/config.ts";
-import type { ReadConfigResult } from "../../routing/read-config.ts";
+import { configOfModel } from "./named-config.ts";
+import { defaultConfig, fromSaved, type RequestConfig, requireConfig } from "./saved-config.ts";
 import { readView } from "./stored-provider.ts";
-
-/** The config of a request, and where it comes from. */
-export interface RequestConfig {
-  node: ConfigNode;
-  /** Changes with its content, so that state remembered for the old content does not count. */
-  id: string;
-  /** Slug of a saved config; null for one in the request. */
-  slug: string | null;
-  /** Ids of a saved config and its version. */
-  saved?: { readonly id: string; readonly versionId: string };
-  view: WorkspaceView;
-  /** There is no config: the request goes where its headers or its model say, once. */
-  isImplied: boolean;
-}
 
 const param = "x-gateway-config";
 
 function refuse(message: string, code: string, details: { cause?: unknown } = {}): never {
   throw new InvalidRequestError(message, { param, code, ...details });
-}
-
-/** The config in a text, or an error that lists what is wrong with it. */
-function requireConfig(result: ReadConfigResult | undefined): ConfigNode {
-  if (result === undefined) return refuse("Invalid config passed. You need to pass a valid json", "invalid_config");
-  if (result.config) return result.config;
-  const errors = result.problems.map(({ path, message }) => `path: ${path || "config"}, message: ${message}`);
-  throw new InvalidRequestError(`Invalid config passed: ${errors.slice(0, 3).join("; ")}`, {
-    param,
-    code: "invalid_config",
-    errors: errors.slice(0, 50),
-  });
-}
-
-/** Saved configs too long to be cached by their text. */
-const longConfigs = new WeakMap<StoredConfig, ReadConfigResult | undefined>();
-
-function readSaved(saved: StoredConfig, { routing }: Pick<Services, "routing">): ReadConfigResult | undefined {
-  const { content, row } = saved;
-  if (content === undefined) {
-    throw new UnavailableError(`Cannot use the config ${row.slug}: a credential in it is unavailable`, {
-      code: "credential_unavailable",
-      retryAfterSeconds: 5,
-    });
-  }
-  if (content.length <= 64 * 1024) return routing.read(content, row.workspaceId);
-  if (!longConfigs.has(saved)) longConfigs.set(saved, routing.read(content));
-  return longConfigs.get(saved);
-}
-
-function fromSaved(saved: StoredConfig, view: WorkspaceView, services: Pick<Services, "routing">): RequestConfig {
-  const node = requireConfig(readSaved(saved, services));
-  const { id, versionId, slug } = saved.row;
-  return { node, id: versionId, slug, saved: { id, versionId }, view, isImplied: false };
 }
 
 /** Whether a request's config is a saved one, whose content its caller need not know. */
@@ -107,16 +58,6 @@ function requireSavedOnly(context: CallerContext, view: WorkspaceView): void {
     param: `x-gateway-${found.field}`,
     field: found.field,
   });
-}
-
-/** The default config of the request's key or workspace; a name that no longer exists is ignored. */
-function defaultConfig({ principal }: CallerContext, view: WorkspaceView): StoredConfig | undefined {
-  const own = principal.defaults.configId;
-  const found = own === null ? undefined : view.configs.get(own);
-  if (found) return found;
-  const { defaults } = view.workspace;
-  const name = isObject(defaults) ? defaults.user_api_key_config : undefined;
-  return typeof name === "string" ? view.configs.get(name) : undefined;
 }
 
 /** Older clients ask for retries in a separate header. */
@@ -184,10 +125,12 @@ export async function readConfigText(text: string, context: CallerContext): Prom
   return fromText(text, await readView(context), context.services);
 }
 
-function find(context: CallerContext, view: WorkspaceView): RequestConfig {
-  if (context.connection.isOfGuardrail) return impliedConfig(view, context.services);
-  requireSavedOnly(context, view);
-  if (context.connection.ignoresConfig) return impliedConfig(view, context.services);
+function find(context: CallerContext, view: WorkspaceView, model: string | undefined): RequestConfig {
+  const { isOfGuardrail, ignoresConfig } = context.connection;
+  if (!isOfGuardrail) requireSavedOnly(context, view);
+  const named = model === undefined ? undefined : configOfModel(model, context, view);
+  if (named) return named;
+  if (isOfGuardrail || ignoresConfig) return impliedConfig(view, context.services);
   const text = context.header("config");
   if (text === null) {
     const saved = defaultConfig(context, view);
@@ -206,12 +149,17 @@ function find(context: CallerContext, view: WorkspaceView): RequestConfig {
 }
 
 /**
- * The config a request is routed by: its own, else its key's, else its workspace's, else `withoutConfig`. Synchronous
- * when the workspace is in memory.
+ * The config a request is routed by: its own, else the one its model names, else its key's, else its workspace's, else
+ * one without effect. Synchronous when the workspace is in memory.
  *
- * @throws {InvalidRequestError} 400 if it cannot be used, or the request brings what must be saved.
+ * @param model The model of the request. Absent where its names are not resolved.
+ * @throws {GatewayError} 400 if it cannot be used, or the request brings what must be saved; 403 for an alias that the
+ * caller may not use.
  */
-export function readRequestConfig(context: CallerContext): RequestConfig | Promise<RequestConfig> {
+export function readRequestConfig(
+  context: CallerContext,
+  model?: string | undefined,
+): RequestConfig | Promise<RequestConfig> {
   const view = readView(context);
-  return view instanceof Promise ? view.then((late) => find(context, late)) : find(context, view);
+  return view instanceof Promise ? view.then((late) => find(context, late, model)) : find(context, view, model);
 }

@@ -6,8 +6,9 @@ import { isObject } from "../../lib/json.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { ConfigNode, InheritedSettings } from "../../routing/config.ts";
 import { readCallerSetting, withoutKey } from "./caller-setting.ts";
-import { hasSavedConfig, type RequestConfig } from "./config-source.ts";
+import { hasSavedConfig } from "./config-source.ts";
 import { noteCustomHost, requireCustomHost } from "./custom-host.ts";
+import type { RequestConfig } from "./saved-config.ts";
 import { readStoredDestination, refuseNames } from "./stored-provider.ts";
 import { readRequestDestination } from "./target.ts";
 

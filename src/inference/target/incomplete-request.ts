@@ -2,8 +2,11 @@ import type { CallerContext } from "../../context.ts";
 import { type FormEndpoint, findIssue, isMissing, type JsonEndpoint, refuseBody } from "../../endpoint.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ConfigNode } from "../../routing/config.ts";
-import { type RequestConfig, readRequestConfig } from "./config-source.ts";
+import { readRequestConfig } from "./config-source.ts";
 import { isFromRequest, listLeaves, storedNameOf } from "./config-target.ts";
+import { modelOf } from "./model-list.ts";
+import { withoutName } from "./named-config.ts";
+import type { RequestConfig } from "./saved-config.ts";
 import { namedInHeaders } from "./target.ts";
 
 type Members = Record<string, unknown>;
@@ -33,7 +36,8 @@ function additionsOf(node: ConfigNode, context: CallerContext): Members {
 
 /** The request as each of its targets would complete it; its own fields are checked as they are. */
 function listCompleted(value: Members, config: RequestConfig, context: CallerContext): Members[] {
-  return listLeaves(config.node).map((leaf) => ({ ...additionsOf(leaf, context), ...value }));
+  const own = withoutName(value, config);
+  return listLeaves(config.node).map((leaf) => ({ ...additionsOf(leaf, context), ...own }));
 }
 
 /** Fields a target may add to a request. */
@@ -65,7 +69,7 @@ export function requireRequest(
   const { issue } = findIssue(endpoint.body, value);
   if (issue === undefined) return true;
   if (!isObject(value) || !givable(issue)) refuseBody(issue);
-  const given = readRequestConfig(context);
+  const given = readRequestConfig(context, modelOf(value));
   if (given instanceof Promise) {
     return given.then((config) => {
       requireCompletable(endpoint, value, config, context);

@@ -1,0 +1,151 @@
+import type { CallerContext, Services } from "../../context.ts";
+import { mayUseAlias, type StoredAlias } from "../../control/alias-library.ts";
+import type { WorkspaceView } from "../../control/resources.ts";
+import { readStoredName } from "../../control/stored-name.ts";
+import { type GatewayError, InvalidRequestError, PermissionError } from "../../errors.ts";
+import type { AppliedLimit } from "../../policies/applied.ts";
+import { defaultConfig, fromSaved, type RequestConfig, requireConfig } from "./saved-config.ts";
+import { namesProvider } from "./target.ts";
+
+const noLimits: readonly AppliedLimit[] = [];
+const param = "model";
+
+/** Configs of aliases by name, dropped together with the views. */
+const aliasConfigs = new WeakMap<WorkspaceView, Map<string, RequestConfig>>();
+
+/** The form of the slugs that saved configs have. */
+const slugForm = /^pc-(?:[a-z0-9-]+-)?[0-9a-f]{6}$/;
+
+function refuseMissing(name: string, what: string): never {
+  throw new InvalidRequestError(`Cannot use the model ${name}: it is an alias of ${what} does not exist any more`, {
+    code: "model_alias_target_missing",
+    param,
+  });
+}
+
+/** The config that an alias stands for: a saved one, or a single target with its model. */
+function readAlias({ row, limits }: StoredAlias, view: WorkspaceView, services: Pick<Services, "routing">) {
+  const { name, target } = row;
+  if ("config" in target) {
+    const saved = view.configs.get(target.config) ?? refuseMissing(name, `the config ${target.config}, which`);
+    return { ...fromSaved(saved, view, services), named: { name, leadsTo: target.config, limits } };
+  }
+  const stored = readStoredName(target.model);
+  if (!stored || !view.providers.has(stored.slug)) refuseMissing(name, `${target.model}, and the provider`);
+  const text = JSON.stringify({ provider: `@${stored.slug}`, override_params: { model: stored.model } });
+  const node = requireConfig(services.routing.read(text, view.workspace.id));
+  return { node, id: "", slug: null, view, isImplied: false, named: { name, leadsTo: target.model, limits } };
+}
+
+/** @throws {PermissionError} 403 if the caller may not use it, or nobody may. */
+function requireUsable(alias: StoredAlias, { principal }: CallerContext, { members }: WorkspaceView): void {
+  const { name, enabled } = alias.row;
+  if (!mayUseAlias(alias, principal, members)) {
+    throw new PermissionError(`Forbidden! This key may not use the model alias ${name}`, {
+      code: "model_alias_access_error",
+      param,
+    });
+  }
+  if (enabled) return;
+  throw new PermissionError(`Forbidden! The model alias ${name} is disabled`, { code: "model_alias_disabled", param });
+}
+
+/** A key that may not name a config stays with its default config. */
+function isLocked(context: CallerContext, view: WorkspaceView): boolean {
+  return !context.principal.defaults.allowConfigOverride && defaultConfig(context, view) !== undefined;
+}
+
+function fromAlias(alias: StoredAlias, context: CallerContext, view: WorkspaceView): RequestConfig | undefined {
+  if (isLocked(context, view)) return undefined;
+  requireUsable(alias, context, view);
+  const known = aliasConfigs.get(view) ?? new Map<string, RequestConfig>();
+  const { name } = alias.row;
+  const config = known.get(name) ?? readAlias(alias, view, context.services);
+  known.set(name, config);
+  aliasConfigs.set(view, known);
+  return config;
+}
+
+/** @throws {InvalidRequestError} 400 if there is no such config, or the key may not choose one. */
+function fromSlug(slug: string, context: CallerContext, view: WorkspaceView): RequestConfig {
+  const saved = view.configs.get(slug);
+  if (!saved) {
+    throw new InvalidRequestError(`Cannot use the model ${slug}: there is no saved config with this slug`, {
+      code: "invalid_config_id",
+      param,
+    });
+  }
+  if (!context.principal.defaults.allowConfigOverride && saved !== defaultConfig(context, view)) {
+    throw new InvalidRequestError("Cannot override default config set for this API key.", {
+      code: "config_override_not_allowed",
+      param,
+    });
+  }
+  return { ...fromSaved(saved, view, context.services), named: { name: slug, leadsTo: slug, limits: noLimits } };
+}
+
+/**
+ * The config that the model of a request names, by an alias or by its slug; undefined for models of providers, and where
+ * the request names its provider or config otherwise.
+ *
+ * @throws {GatewayError} 400 or 403 if the caller cannot use what it names.
+ */
+export function configOfModel(model: string, context: CallerContext, view: WorkspaceView): RequestConfig | undefined {
+  const alias = view.modelAliases?.get(model);
+  if (!alias && !slugForm.test(model)) return undefined;
+  if (namesProvider(context)) return undefined;
+  return alias ? fromAlias(alias, context, view) : fromSlug(model, context, view);
+}
+
+/** The aliases that a caller may use now. */
+export function listAliases(context: CallerContext, view: WorkspaceView): StoredAlias[] {
+  const { modelAliases, members, configs, providers } = view;
+  if (!mayNameAlias(context, view) || isLocked(context, view)) return [];
+  const exists = ({ row: { target } }: StoredAlias): boolean =>
+    "config" in target ? configs.has(target.config) : providers.has(readStoredName(target.model)?.slug ?? "");
+  const usable = (alias: StoredAlias): boolean =>
+    alias.row.enabled && mayUseAlias(alias, context.principal, members) && exists(alias);
+  return [...(modelAliases?.values() ?? [])].filter(usable);
+}
+
+/** Whether a model alone may decide where a request goes: its body must be read. */
+export function mayNameAlias(context: CallerContext, { modelAliases }: WorkspaceView): boolean {
+  return modelAliases !== undefined && !namesProvider(context);
+}
+
+/** A request without the name that is no model: what the name leads to sets the model. */
+export function withoutName<Request extends object>(request: Request, { named }: RequestConfig): Request {
+  if (!named) return request;
+  const { model: _, ...others } = request as Request & { model?: unknown };
+  // the model is set before the request is used
+  return others as unknown as Request;
+}
+
+/** @throws {InvalidRequestError} 400 if a target sets no model where the request's is a name. */
+export function requireTargetModel(
+  { named }: RequestConfig,
+  { path, model }: { path: string; model: string | undefined },
+): void {
+  if (!named || model !== undefined) return;
+  throw new InvalidRequestError(
+    `Cannot use the model ${named.name}: it leads to ${named.leadsTo}, and ${path} there names no model`,
+    { code: "model_required", param },
+  );
+}
+
+/** Codes of errors that say why a target cannot be called, without the name that led there. */
+const targetCodes = new Set([
+  "credential_unavailable",
+  "integration_access_error",
+  "invalid_config",
+  "invalid_provider",
+  "model_not_allowed_error",
+  "provider_required",
+  "virtual_key_expired_error",
+]);
+
+/** Adds to an error what the name in the model of the request leads to. */
+export function nameTarget(error: GatewayError, { named }: RequestConfig): void {
+  if (!named || error.code === null || !targetCodes.has(error.code)) return;
+  error.message = `${error.message} (the model ${named.name} leads to ${named.leadsTo})`;
+}
