@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { createNumberStages } from "../../src/inference/stream/conversion-stages.ts";
 import { MappedObserver } from "../../src/inference/stream/mapped-observer.ts";
 import type { StreamObserver } from "../../src/inference/stream/stages.ts";
 import {
@@ -10,7 +11,6 @@ import {
   stageOrder,
 } from "../../src/inference/stream/stages.ts";
 import { StreamCapture } from "../../src/inference/stream/stream-capture.ts";
-import { createNumberStages } from "../../src/inference/stream/stream-numbers.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

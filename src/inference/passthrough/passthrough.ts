@@ -25,8 +25,7 @@ import { requireForwardedModels } from "../target/model-list.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
 import { createCounting, isEstimated, noteRequest, noteSmallAnswer } from "./forwarded-counts.ts";
 import { modelsAroundBody, modelsOfForwarded } from "./forwarded-models.ts";
-import { requireNativeRoute } from "./native-routes.ts";
-import { type PassthroughDestination, readPassthroughDestination } from "./provider-path.ts";
+import { type PassthroughDestination, readPassthroughDestination, requireNativeRoute } from "./provider-path.ts";
 import { noMembers, readUpload, smallBodyBytes, type Upload } from "./upload.ts";
 
 function textOf(bytes: Uint8Array): string {

@@ -39,3 +39,15 @@ export function readPassthroughDestination(
   requireCustomHost(target.baseUrl, context.services, "path");
   return { destination: { ...destination, customHost: target.baseUrl }, path: target.path };
 }
+
+/**
+ * Refuses a native route at a provider that does not have it.
+ *
+ * @throws {InvalidRequestError} 400, on which a fallback continues with the next target.
+ */
+export function requireNativeRoute({ provider }: Destination, { nativeRoute, log }: CallerContext): void {
+  if (!nativeRoute || provider.isRaw || provider.nativeGroups.includes(nativeRoute.group)) return;
+  throw new InvalidRequestError(`Cannot call ${log.operation} on ${provider.slug}: this provider does not have it`, {
+    code: "unsupported_endpoint",
+  });
+}

@@ -10,8 +10,7 @@ import { AbortReason } from "../../providers/core/call.ts";
 import { PulledStream } from "../../upstream/client-stream.ts";
 import { type Attempt, endOfTime, toAttemptError } from "../call/attempt.ts";
 import { withoutManagedSecrets } from "../target/managed-secrets.ts";
-import { toDenialEvents } from "./denial-events.ts";
-import { startOfLastEvent } from "./guard-stages.ts";
+import { startOfLastEvent, toDenialEvents } from "./guard-stages.ts";
 import { completeRest, StreamOpening, unansweredError } from "./opening.ts";
 import type { GuardStages, StreamObserver, StreamStages } from "./stages.ts";
 
