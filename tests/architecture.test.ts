@@ -166,6 +166,13 @@ for (const text of [
   });
 }
 
+test("credentialLists finds a second list of headers with credentials, and passes one header", () => {
+  const list = 'const names = ["x-api-key", "x-goog-api-key"];';
+  const found = ["src/logs/a.ts: lists x-api-key, x-goog-api-key instead of using lib/secret-names.ts"];
+  assert.deepEqual(breaches(rules.credentialLists, { "src/logs/a.ts": list }), found);
+  assert.deepEqual(breaches(rules.credentialLists, { "src/logs/a.ts": 'const name = "x-api-key";' }), []);
+});
+
 test("cycles finds a cycle of the console, components and its own paths included", () => {
   const files = {
     "console/src/resources/a.tsx": 'import { b } from "@/pages/b.ts";',

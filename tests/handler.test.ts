@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { after, test } from "node:test";
 import { deflateSync, gzipSync } from "node:zlib";
 import { mintApiKey } from "../src/auth/api-key.ts";
+import { bareKeyHeaders } from "../src/lib/secret-names.ts";
 import {
   adminKey,
   chat,
@@ -446,7 +447,7 @@ for (const [name, headers] of [
   ["a bearer token", { authorization: `Bearer ${workspaceKey}` }],
   ["a bearer token in lower case", { authorization: `bearer ${workspaceKey}` }],
   ["authorization without a scheme", { authorization: workspaceKey }],
-  ["x-api-key", { "x-api-key": workspaceKey }],
+  ...bareKeyHeaders.map((header) => [header, { [header]: workspaceKey }] as const),
 ] as const) {
   test(`K8: handle gives the same rights to a key in ${name}`, async () => {
     const response = await chat(shared, helloBody, { "x-gateway-api-key": null, ...headers });

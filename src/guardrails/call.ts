@@ -4,7 +4,7 @@ import { startTimer } from "../lib/clock.ts";
 import { createHeaderRules, isHeaderName, isHeaderValue } from "../lib/headers.ts";
 import { decodeUtf8, findJsonExcess, isObject, parseJson } from "../lib/json.ts";
 import { toOutboundError } from "../lib/outbound.ts";
-import { clientCredentialHeaders } from "../lib/secret-names.ts";
+import { credentialHeaders } from "../lib/secret-names.ts";
 import { signatureHeader, signBody } from "../lib/sign-body.ts";
 import { CheckError, type CheckInput, type CheckTools } from "./types.ts";
 
@@ -93,7 +93,7 @@ const traceHeaders = new Set(["x-gateway-trace-id", "x-gateway-span-id"]);
 
 /** Whether a header (in lower case) of a client or a token may be sent on: no credentials, no connection headers. */
 export function mayBeCarried(name: string): boolean {
-  return traceHeaders.has(name) || (mayGoUpstream(name) && !clientCredentialHeaders.has(name));
+  return traceHeaders.has(name) || (mayGoUpstream(name) && !credentialHeaders.has(name));
 }
 
 /** Schema of `forwardHeaders`: names of the client's headers that the service receives. */

@@ -3,6 +3,7 @@ import { authenticateSession, hasSessionToken } from "../console/session.ts";
 import { type CallerContext, clientAddressOf, type RequestContext, withCaller } from "../context.ts";
 import type { KeyEndpoint } from "../endpoint.ts";
 import { AuthenticationError } from "../errors.ts";
+import { bareKeyHeaders } from "../lib/secret-names.ts";
 import { isSocketHandshake, readProtocolKey } from "../lib/websocket.ts";
 
 /** What a request carries as credentials. */
@@ -10,6 +11,8 @@ type Credentials = Pick<CallerContext, "gatewayKey" | "providerCredential" | "pr
 
 /** Where else than in headers a route looks for a key. */
 type Rules = KeyEndpoint["credentials"];
+
+const [xApiKey, googleKey] = bareKeyHeaders;
 
 /** An `authorization` of a scheme that is no bearer's (RFC 9110, section 11.4). */
 const otherScheme = /^(?!bearer\s)[a-z][\w!#$%&'*+.^`|~-]* +\S/i;
@@ -51,7 +54,7 @@ function readCredentials(context: RequestContext, rules: Rules): Credentials | u
   const isForeign = own !== null && authorization !== undefined && otherScheme.test(authorization);
   const token = authorization === undefined || isForeign ? undefined : readBearer(authorization);
   const inSubprotocol = () => (rules?.inSubprotocol ? readSubprotocolKey(context) : undefined);
-  const key = token ?? headers.get("x-api-key") ?? headers.get("x-goog-api-key") ?? inSubprotocol();
+  const key = token ?? headers.get(xApiKey) ?? headers.get(googleKey) ?? inSubprotocol();
   if (rules?.refusedInQuery) refuseKeyInQuery(context.url);
   // the same key twice is the gateway's twice
   const providerAuthorization = isForeign ? authorization : undefined;

@@ -39,20 +39,31 @@ export const isSecretHeader: (name: string) => boolean = memoizeText(
   128,
 );
 
-/** Headers by which clients authenticate: whoever chooses headers of callers to forward never gets these. */
-export const clientCredentialHeaders: ReadonlySet<string> = new Set([
-  "authorization",
+/** Headers that hold a bare key of the caller, besides our own: first those of Anthropic's clients, then of Google's. */
+export const bareKeyHeaders = ["x-api-key", "x-goog-api-key"] as const;
+
+/** Headers from which the key of a caller is read, besides our own. */
+export const callerKeyHeaders = ["authorization", ...bareKeyHeaders] as const;
+
+/**
+ * The one list of headers that hold credentials, ours aside: never stored in clear, and whoever chooses headers of callers
+ * to forward never gets these.
+ */
+export const credentialHeaders: ReadonlySet<string> = new Set([
+  ...callerKeyHeaders,
   "proxy-authorization",
   "cookie",
   "set-cookie",
-  "x-api-key",
   "api-key",
   "apikey",
-  "x-goog-api-key",
   "x-auth-token",
   "x-access-token",
   "ocp-apim-subscription-key",
+  "x-amz-security-token",
 ]);
+
+/** Our own headers that hold credentials, without their prefix. */
+export const gatewayCredentials = ["api-key", "virtual-key", "oauth", "csrf"] as const;
 
 /** Words of names of headers that hold credentials, or what a proxy says of who signed in. */
 const credentialWords =

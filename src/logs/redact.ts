@@ -2,26 +2,10 @@ import { fromBase64Url, toHex } from "../lib/base64.ts";
 import { BoundedMap, memoizeText } from "../lib/bounded-map.ts";
 import { namesSavedConfig } from "../lib/config-name.ts";
 import type { Mac } from "../lib/hash.ts";
-import { isSecretHeader } from "../lib/secret-names.ts";
+import { credentialHeaders, gatewayCredentials, isSecretHeader } from "../lib/secret-names.ts";
 import { runNow, type Steps } from "../lib/steps.ts";
 import { createSecretForms } from "./secret-forms.ts";
 import { createMemberMask, masked } from "./secret-members.ts";
-
-/** Headers whose values are never stored, regardless of the caller. */
-const alwaysSensitive = [
-  "authorization",
-  "proxy-authorization",
-  "api-key",
-  "x-api-key",
-  "x-goog-api-key",
-  "cookie",
-  "set-cookie",
-  "x-gateway-api-key",
-  "x-gateway-virtual-key",
-  "x-gateway-oauth",
-  "x-gateway-csrf",
-  "x-amz-security-token",
-];
 
 /** No pattern matches a shorter text. */
 const shortestSecret = 16;
@@ -117,13 +101,10 @@ function createDigests(mac: Mac): (value: string) => string | Promise<string> {
 /** Creates the redactor of a gateway. */
 export function createRedactor(options: RedactorOptions): Redactor {
   const forms = createSecretForms([options.keyPrefix, scimPrefix], masked);
-  const names = new Set([...alwaysSensitive, ...options.sensitiveNames]);
-  for (const prefix of options.aliasPrefixes) {
-    for (const name of alwaysSensitive) {
-      if (name.startsWith("x-gateway-")) names.add(prefix + name.slice("x-gateway-".length));
-    }
-  }
-  const configNames = new Set(["x-gateway-", ...options.aliasPrefixes].map((prefix) => `${prefix}config`));
+  const prefixes = ["x-gateway-", ...options.aliasPrefixes];
+  const ownNames = prefixes.flatMap((prefix) => gatewayCredentials.map((name) => prefix + name));
+  const names = new Set([...credentialHeaders, ...ownNames, ...options.sensitiveNames]);
+  const configNames = new Set(prefixes.map((prefix) => `${prefix}config`));
   const kindOf = memoizeText(
     rememberedNames,
     (name) => (names.has(name) || isSecretHeader(name) ? "sensitive" : configNames.has(name) ? "config" : "plain"),

@@ -2,17 +2,17 @@ import { hasTokenForm, readClaims } from "../auth/jwt-claims.ts";
 import { addTraceContext, requireNoKey } from "../context/leaving.ts";
 import { InvalidRequestError } from "../errors.ts";
 import { hopHeader, isHeaderName, isHeaderValue } from "../lib/headers.ts";
-import { clientCredentialHeaders, mayCarryCredential } from "../lib/secret-names.ts";
+import { credentialHeaders, mayCarryCredential } from "../lib/secret-names.ts";
 import { productName } from "../providers/core/call.ts";
 import type { McpCall } from "./mcp-call.ts";
 import { protocolHeaders, renewArgumentHeaders } from "./mirrored-headers.ts";
-import { credentialHeaders } from "./oauth/credential.ts";
+import { callCredentials } from "./oauth/credential.ts";
 import { fillTemplate, identityHeaders } from "./oauth/identity.ts";
 import type { ForwardedHeaders } from "./registry/mcp-server.ts";
 
 /** Headers of callers that never go upstream, under either name of a pair. */
 const never = new Set([
-  ...clientCredentialHeaders,
+  ...credentialHeaders,
   "content-type",
   "content-encoding",
   "accept",
@@ -156,7 +156,7 @@ export async function upstreamHeaders(call: McpCall): Promise<Record<string, str
     "user-agent": productName,
     ...forwarded,
     ...(await integrationHeaders(call)),
-    ...(await credentialHeaders(call)),
+    ...(await callCredentials(call)),
     ...(await identityHeaders(call)),
     ...protocolHeaders(message, call),
     ...argumentHeaders(call),

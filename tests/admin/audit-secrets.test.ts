@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { callerKeyHeaders } from "../../src/lib/secret-names.ts";
 import { call, done } from "../support/control.ts";
 import { adminKey, createTestClock, createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
 import { tokenOf } from "../support/people.ts";
@@ -118,6 +119,17 @@ test("an audit row holds the listed headers only, each cut, and no credential of
   );
   assert.ok(!JSON.stringify(row).includes(secret));
   assert.ok(JSON.stringify(row).length < 3_000);
+});
+
+test("an audit row names the caller by a digest of its key, whichever header holds it", async () => {
+  for (const name of callerKeyHeaders) {
+    const headers = { "content-type": "application/json", [name]: workspaceKey };
+    const path = "http://gateway.test/v1/configs";
+    const { status } = await gateway.gateway.fetch(new Request(path, { method: "POST", headers, body: "{}" }));
+    assert.equal(status, 400, name);
+    const { request_headers } = await lastRow();
+    assert.match(JSON.parse(String(request_headers))[name] ?? "", /^hmac:[0-9a-f]{12}$/, name);
+  }
 });
 
 test("a body of a megabyte that repeats the beginning of a token is audited quickly", async () => {

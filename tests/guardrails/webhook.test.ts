@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import { after, test } from "node:test";
 import { readTimeout } from "../../src/guardrails/call.ts";
+import { credentialHeaders } from "../../src/lib/secret-names.ts";
 import { chatAnswer, chatRequest, guard, problemsOf, runCheck } from "../support/guardrails.ts";
 import { type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
 
@@ -169,12 +170,7 @@ for (const [parameters, place] of [
   [{ webhookURL: url, headers: { "x-a": "1\r\nx-b: 2" } }, "headers.x-a"],
   [{ webhookURL: url, headers: { "x-a": 1 } }, "headers.x-a"],
   ...[
-    "authorization",
-    "x-api-key",
-    "ocp-apim-subscription-key",
-    "proxy-authorization",
-    "cookie",
-    "x-goog-api-key",
+    ...credentialHeaders,
     "metadata-flavor",
     "x-aws-ec2-metadata-token",
     "x-google-metadata-request",

@@ -4,6 +4,7 @@ import { test } from "node:test";
 import { mintApiKey } from "../../src/auth/api-key.ts";
 import { secretHeaders } from "../../src/gateway/provider-rules.ts";
 import { webMac } from "../../src/lib/hash.ts";
+import { credentialHeaders, gatewayCredentials } from "../../src/lib/secret-names.ts";
 import { createRedactor, type RedactorOptions } from "../../src/logs/redact.ts";
 import { createProviderRegistry } from "../../src/providers/registry.ts";
 import { nodeMac } from "../../src/serve/environment.ts";
@@ -21,15 +22,8 @@ function create(changes: Partial<RedactorOptions> = {}) {
 const hidden = (value: string) => `hmac:${createHmac("sha256", key).update(value).digest("hex").slice(0, 12)}`;
 
 const sensitive = [
-  "authorization",
-  "proxy-authorization",
-  "api-key",
-  "x-api-key",
-  "x-goog-api-key",
-  "cookie",
-  "set-cookie",
-  "x-gateway-api-key",
-  "x-gateway-virtual-key",
+  ...credentialHeaders,
+  ...gatewayCredentials.map((name) => `x-gateway-${name}`),
   "x-gateway-aws-secret-access-key",
   "x-gateway-aws-session-token",
   "x-gateway-vertex-service-account-json",
@@ -39,15 +33,11 @@ const sensitive = [
   "x-gateway-anthropic-api-key",
   "x-gateway-oracle-key-passphrase",
   "modal-key",
-  "x-gateway-oauth",
   "x-gateway-databricks-client-secret",
-  "x-amz-security-token",
   "x-functions-code",
   "x-functions-key",
   "x-amz-server-side-encryption-customer-key",
-  "ocp-apim-subscription-key",
   "x-vault-token",
-  "x-auth-token",
   "private-token",
   "x-hub-signature",
   "x-session-id",

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { credentialHeaders } from "../../src/lib/secret-names.ts";
 import { readJson, waitForLog } from "../support/gateway.ts";
 import { addPerson } from "../support/people.ts";
 import { type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
@@ -85,4 +86,20 @@ test("a forwarded header with a control character is refused, and reaches no ser
   assert.equal(upstream.requests.length, sent);
   assert.equal((await callServer(stack, stack.person.key, { headers: { "x-team": "blue" } })).status, 200);
   assert.equal(upstream.requests.at(-1)?.headers["x-team"], "blue");
+});
+
+test("no header of the list of credentials reaches a server, however its integration lists headers", async () => {
+  const names = [...credentialHeaders].filter((name) => name !== "authorization");
+  const given = Object.fromEntries(names.map((name) => [name, "a-credential-of-the-caller"]));
+  const listed = names.map((name) => ({ from: name, to: name }));
+  for (const forwardedHeaders of [
+    { mode: "allowlist", headers: [...listed, ...names.map((from) => ({ from, to: "x-other" }))] },
+    { mode: "all-except", headers: [] },
+  ] as const) {
+    stack.servers.set(mcpServer(`${upstream.url}/mcp`, { forwardedHeaders }));
+    const { status } = await callServer(stack, stack.person.key, { headers: { ...given, "x-team": "blue" } });
+    assert.equal(status, 200);
+    const sent = upstream.requests.at(-1)?.headers ?? assert.fail();
+    assert.ok(!JSON.stringify(sent).includes("a-credential-of-the-caller"), forwardedHeaders.mode);
+  }
 });

@@ -1,4 +1,5 @@
 import { builtinModules } from "node:module";
+import { credentialHeaders } from "../../src/lib/secret-names.ts";
 import { importsOf, resolveImport, type SourceFile, type Token } from "./source-files.ts";
 
 /** `packages`, and folders and files of `src`, lowest layer first: a file imports from its own folder and from lower layers. */
@@ -362,3 +363,18 @@ export const replacedMethods: Rule = (files) =>
         return isFunction ? [`${path}:${line}: assigns a function to ${text}`] : [];
       }),
     );
+
+const credentials = new Set(
+  [...credentialHeaders].filter((name) => name.startsWith("x-") || name.startsWith("proxy-")),
+);
+
+/** Lists of headers that hold credentials beside that of `lib/secret-names.ts`; providers name the headers of their APIs. */
+export const credentialLists: Rule = (files) =>
+  files
+    .filter(({ path }) => path !== "src/lib/secret-names.ts" && !isIn(path, "src/providers", "src/guardrails/partners"))
+    .flatMap(({ path, tokens }) => {
+      const named = new Set(
+        tokens.flatMap(({ kind, text }) => (kind === "string" && credentials.has(text) ? text : [])),
+      );
+      return named.size > 1 ? [`${path}: lists ${[...named].join(", ")} instead of using lib/secret-names.ts`] : [];
+    });

@@ -2,6 +2,7 @@ import { type CallerContext, clientAddressOf, type Services } from "../../contex
 import type { AuditDraft, Audited } from "../../control/audit-chain.ts";
 import type { Undo } from "../../control/commit.ts";
 import type { Statement } from "../../db/client.ts";
+import { callerKeyHeaders } from "../../lib/secret-names.ts";
 import { hideSecrets } from "./hide-secrets.ts";
 
 /** Most characters that are stored of a body, a query, an address or a header value. */
@@ -25,7 +26,7 @@ function bodyText({ adminBody, numbers, services }: CallerContext, other: object
 }
 
 /** Headers that identify the caller, its address and its client; others are not stored. */
-const storedHeaders = new Set([
+const storedHeaders: ReadonlySet<string> = new Set([
   "host",
   "user-agent",
   "origin",
@@ -38,8 +39,7 @@ const storedHeaders = new Set([
   "x-real-ip",
   "x-request-id",
   "traceparent",
-  "authorization",
-  "x-api-key",
+  ...callerKeyHeaders,
   "x-gateway-api-key",
   "x-gateway-trace-id",
   "x-gateway-workspace",

@@ -6,6 +6,7 @@ import { InvalidRequestError, UpstreamError } from "../../errors.ts";
 import { HeaderMap } from "../../lib/headers.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
+import { callerKeyHeaders } from "../../lib/secret-names.ts";
 import { GatewayOptionHeaders } from "../../schemas/batches.ts";
 import { createFileForm, readOwnAnswer } from "../batches/internal-request.ts";
 import { readGatewayOptions } from "../batches/options.ts";
@@ -17,9 +18,10 @@ import { refuseRoute, runRecord } from "./run-record.ts";
 /** Fields that name files. */
 const fileMembers = ["training_file", "validation_file"] as const;
 
-/** Headers that describe the body of a request, belong to its connection or hold a credential. */
-const ownHeaders =
-  /^(?:content-|accept|transfer-encoding$|connection$|host$|cookie$|authorization$|x-api-key$|x-goog-)/;
+/** Headers that describe the body of a request, belong to its connection or are about its client. */
+const ownHeaders = /^(?:content-|accept|transfer-encoding$|connection$|host$|cookie$|x-goog-)/;
+/** Headers whose key is sent in another way. */
+const keyHeaders: ReadonlySet<string> = new Set(callerKeyHeaders);
 /** Gateway headers that are for one request or one file, besides those of providers. */
 const ownNames = ["api-key", "file-purpose", "request-id", "trace-id"];
 
@@ -30,7 +32,8 @@ function headersOfTarget(context: CallerContext): Record<string, string> {
   const { gatewayKey, providerCredential, traceId } = context;
   const left = new Set(headerPrefixes.flatMap((prefix) => names.map((name) => prefix + name)));
   const forwarded = Object.entries(context.headers.values()).filter(
-    ([name, value]) => !ownHeaders.test(name) && !left.has(name) && !value.includes(gatewayKey),
+    ([name, value]) =>
+      !ownHeaders.test(name) && !keyHeaders.has(name) && !left.has(name) && !value.includes(gatewayKey),
   );
   const authorization = providerCredential !== undefined && { authorization: `Bearer ${providerCredential}` };
   return { ...Object.fromEntries(forwarded), ...authorization, "x-gateway-trace-id": traceId };

@@ -6,6 +6,7 @@ import { InvalidRequestError, NotFoundError, PermissionError, UnavailableError }
 import { BodyError, readBytes } from "../../lib/body.ts";
 import { isHeaderValue, readNameList } from "../../lib/headers.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
+import { callerKeyHeaders } from "../../lib/secret-names.ts";
 import { type DeniedFields, withoutDenied } from "../../logs/denied-fields.ts";
 import type { LogRecord } from "../../logs/record.ts";
 import { toRow } from "../../logs/row.ts";
@@ -20,8 +21,6 @@ const maxAnswerBytes = 16 * 1024 * 1024;
 /** Longest time between the end of a response and its row. */
 const rowWithinMs = 10_000;
 
-/** Headers in which clients send a key, besides `x-gateway-api-key`. */
-const credentialHeaders = ["authorization", "x-api-key", "x-goog-api-key"];
 /** Our headers, without prefix, that say where a request goes: a config of the replay takes their place. */
 const targetHeaders = new Set(["config", "virtual-key", "custom-host"]);
 /** Our headers, without prefix, of the original request alone; `csrf` comes with each request of the console. */
@@ -75,7 +74,7 @@ async function sentCredential({ headers }: LogSide, context: CallerContext): Pro
   const { gatewayKey, services } = context;
   const own = await services.redactor.headers({ authorization: `Bearer ${gatewayKey}`, "x-api-key": gatewayKey }, []);
   const known = new Set([...Object.values(own), headers["x-gateway-api-key"]]);
-  return credentialHeaders.some((name) => headers[name] !== undefined && !known.has(headers[name]));
+  return callerKeyHeaders.some((name) => headers[name] !== undefined && !known.has(headers[name]));
 }
 
 /** A config as the value of a header. */

@@ -45,7 +45,7 @@ async function fromConnection(call: McpCall, found: ConnectionToken): Promise<Re
  *
  * @throws {GatewayError} If the user has to connect an account first, or there is no token to be had.
  */
-export async function credentialHeaders(call: McpCall): Promise<Record<string, string>> {
+export async function callCredentials(call: McpCall): Promise<Record<string, string>> {
   const { server, context } = call;
   const { connections, machineTokens } = context.services.oauth.upstream;
   if (server.authType === "oauth_client_credentials") {
