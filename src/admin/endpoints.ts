@@ -29,7 +29,6 @@ import { logExportEndpoints } from "./log-exports/endpoints.ts";
 import { logEndpoints } from "./logs.ts";
 import { metricsEndpoints } from "./metrics.ts";
 import { modelAliasEndpoints } from "./model-aliases.ts";
-import { noteEndpoints } from "./notes.ts";
 import { authSettingsEndpoints } from "./organisation/auth-settings.ts";
 import { deploymentEndpoints } from "./organisation/deployments.ts";
 import { organisationEndpoints } from "./organisation/organisation.ts";
@@ -67,7 +66,6 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...guardrailServerEndpoints,
   ...collectionEndpoints,
   ...labelEndpoints,
-  ...noteEndpoints,
   ...partialEndpoints,
   ...promptEndpoints,
   ...promptVersionEndpoints,

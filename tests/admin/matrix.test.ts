@@ -68,7 +68,6 @@ const rules: readonly Rule[] = [
   ["GET /prompts/partials/{id}/versions", "any", "prompts.read"],
   ["PUT /prompts/partials/{id}/makeDefault", "any", "prompts.publish"],
   ...crud("/labels", "any", ["prompts"]),
-  ...crud("/notes", "any", ["prompts"]),
   ...crud("/collections", "any", ["prompts"]),
   ...crud("/policies/usage-limits", "any", ["policies"]),
   ["GET /policies/usage-limits/{id}/entities", "any", "policies.read"],

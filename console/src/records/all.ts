@@ -3,7 +3,6 @@ import { guardrails } from "./guardrails.ts";
 import { batches, exportJobs, files } from "./jobs.ts";
 import { keys } from "./keys.ts";
 import { mcpClients, mcpIntegrations, mcpServers } from "./mcp.ts";
-import { notes } from "./notes.ts";
 import { invites, scimMappings, scimTokens, users, workspaces } from "./people.ts";
 import { rateLimits, usageLimits } from "./policies.ts";
 import { promptParts } from "./prompt-parts.ts";
@@ -13,7 +12,6 @@ import { secrets } from "./secrets.ts";
 /** Every resource of the console in the order of the navigation. Adding one: its file, and a line here. */
 export const resources: readonly Resource[] = [
   ...promptParts,
-  notes,
   exportJobs,
   files,
   batches,

@@ -1372,14 +1372,6 @@ export const en = {
       builtIn: "In all workspaces",
       created: "Created",
     },
-    notes: {
-      title: "Notes",
-      one: "Note",
-      create: "Create note",
-      about: "What the people of a workspace write down for each other.",
-      empty: "A note has a name and a text.",
-      content: "Text",
-    },
     keys: {
       title: "API keys",
       one: "API key",

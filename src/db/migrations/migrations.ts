@@ -420,11 +420,4 @@ export const migrations: readonly Migration[] = [
       "CREATE UNIQUE INDEX `model_aliases_name` ON `model_aliases` (`organisation_id`,`workspace_id`,`name`);",
     ],
   },
-  {
-    id: "0033_notes",
-    statements: [
-      "CREATE TABLE `notes` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`name` text NOT NULL,\n\t`content` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL,\n\tFOREIGN KEY (`workspace_id`) REFERENCES `workspaces`(`id`) ON UPDATE no action ON DELETE no action\n);",
-      "CREATE INDEX `notes_workspace` ON `notes` (`organisation_id`,`workspace_id`);",
-    ],
-  },
 ];

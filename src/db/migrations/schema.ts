@@ -183,6 +183,4 @@ export const schema: readonly string[] = [
   "CREATE UNIQUE INDEX `labels_organisation_name` ON `labels` (`organisation_id`,`name`) WHERE workspace_id IS NULL",
   "CREATE TABLE `model_aliases` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text,\n\t`name` text NOT NULL,\n\t`target` text NOT NULL,\n\t`metadata` text,\n\t`tags` text,\n\t`access` text,\n\t`usage_limits` text,\n\t`rate_limits` text,\n\t`last_reset_at` integer,\n\t`enabled` integer NOT NULL,\n\t`owner_id` text NOT NULL,\n\t`updated_by` text,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL,\n\tFOREIGN KEY (`workspace_id`) REFERENCES `workspaces`(`id`) ON UPDATE no action ON DELETE no action\n)",
   "CREATE UNIQUE INDEX `model_aliases_name` ON `model_aliases` (`organisation_id`,`workspace_id`,`name`)",
-  "CREATE TABLE `notes` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`name` text NOT NULL,\n\t`content` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL,\n\tFOREIGN KEY (`workspace_id`) REFERENCES `workspaces`(`id`) ON UPDATE no action ON DELETE no action\n)",
-  "CREATE INDEX `notes_workspace` ON `notes` (`organisation_id`,`workspace_id`)",
 ];

@@ -18,7 +18,6 @@ import {
   mcpServerUsers,
 } from "../tables/mcp.ts";
 import { modelAliases } from "../tables/model-aliases.ts";
-import { notes } from "../tables/notes.ts";
 import { mcpConnections, mcpRegistrations, oauthClients, oauthConsents, oauthFamilies } from "../tables/oauth.ts";
 import { rateLimitPolicies, usageLimitPolicies } from "../tables/policies.ts";
 import {
@@ -107,7 +106,6 @@ export function createControlStores(database: Database) {
     usageLimitPolicies: createTenantStore(database, usageLimitPolicies),
     rateLimitPolicies: createTenantStore(database, rateLimitPolicies),
     collections: createTenantStore(database, collections),
-    notes: createTenantStore(database, notes),
     labels: createTenantStore(database, labels),
     prompts: createTenantStore(database, prompts),
     promptVersions: createTenantStore(database, promptVersions),

@@ -17,7 +17,6 @@ export const auditedResources: readonly string[] = [
   "mcp_connections",
   "mcp_integrations",
   "mcp_servers",
-  "notes",
   "oauth_clients",
   "organisations",
   "prompt_partials",
