@@ -92,8 +92,10 @@ export interface UncountedCall {
 /** A name that a request uses as its model and that leads to a model or a config. */
 export interface NamedTarget {
   readonly name: string;
-  /** Where it leads, for messages: `@provider/model`, or the slug of a config. */
+  /** Where it leads: `@provider/model`, or the slug of a config. */
   readonly leadsTo: string;
+  /** The targets of a config set the model; else it is `leadsTo`. */
+  readonly isConfig: boolean;
   readonly limits: readonly AppliedLimit[];
 }
 

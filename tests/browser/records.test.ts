@@ -84,6 +84,14 @@ const journeys: readonly Journey[] = [
     update: { Description: "For the team" },
   },
   {
+    path: "/model-aliases",
+    as: "workspace",
+    create: { Name: "journey-alias", Model: "@kept/echo-1" },
+    name: "journey-alias",
+    update: { Model: "@kept/echo-2" },
+    changed: "@kept/echo-2",
+  },
+  {
     path: "/guardrails",
     as: "workspace",
     create: { Name: "Guardrail of a journey", "Add check": "Contains", Words: ["card"] },

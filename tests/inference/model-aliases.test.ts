@@ -194,6 +194,13 @@ test("a header that names the provider or a config wins over an alias", async ()
   assert.deepEqual(await served(ask("mine", { headers: { "x-gateway-config": pool } })), ["spare", "spare"]);
 });
 
+test("retries that a header asks for hold for an alias of a model", async () => {
+  await alias("retried", { model: "@main/broken" });
+  const former = upstream.requests.length;
+  const response = await ask("retried", { headers: { "x-gateway-retry-count": "1" } });
+  assert.deepEqual([response.status, upstream.requests.length - former], [503, 2]);
+});
+
 test("an alias wins over a default config, unless the key may not leave its config", async () => {
   await alias("chosen", { model: "@main/small" });
   const open = await createKey({ defaults: { config_id: pool } });

@@ -3,6 +3,7 @@ import { guardrails } from "./guardrails.ts";
 import { batches, exportJobs, files } from "./jobs.ts";
 import { keys } from "./keys.ts";
 import { mcpClients, mcpIntegrations, mcpServers } from "./mcp.ts";
+import { modelAliases } from "./model-aliases.ts";
 import { invites, scimMappings, scimTokens, users, workspaces } from "./people.ts";
 import { rateLimits, usageLimits } from "./policies.ts";
 import { promptParts } from "./prompt-parts.ts";
@@ -17,6 +18,7 @@ export const resources: readonly Resource[] = [
   batches,
   providers,
   integrations,
+  modelAliases,
   mcpServers,
   mcpIntegrations,
   mcpClients,

@@ -1627,6 +1627,27 @@ export const en = {
       health: (requests: string, count: number, errors: string, failed: number) =>
         `${requests} ${count === 1 ? "request" : "requests"}, ${errors} ${failed === 1 ? "error" : "errors"}`,
     },
+    modelAliases: {
+      title: "Model aliases",
+      one: "Model alias",
+      create: "Create alias",
+      about:
+        "Names that requests use as their model. Each leads to a model of a provider, or to a config with several.",
+      empty: "With an alias, clients that can set only a model reach any provider, config or pool.",
+      nameHelp: "What requests write as the model: letters, digits and . _ : / + -",
+      target: "Leads to",
+      model: "Model",
+      modelHelp: "A model of a provider: @slug/model. Leave it empty for a config.",
+      config: "Config",
+      noConfig: "No config",
+      enabled: "Enabled",
+      tags: "Tags",
+      metadata: "Metadata",
+      access: "Access",
+      accessHelp: "Who may use it, as JSON: api_keys, roles, workspaces. Empty for everyone.",
+      everyone: "Everyone",
+      workspace: "Workspace",
+    },
     guardrails: {
       title: "Guardrails",
       one: "Guardrail",

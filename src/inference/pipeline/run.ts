@@ -22,7 +22,7 @@ import { readRequestConfig } from "../target/config-source.ts";
 import { checkLeaves, readLeafDestination } from "../target/config-target.ts";
 import { withModelBeside } from "../target/incomplete-request.ts";
 import { modelOf } from "../target/model-list.ts";
-import { nameTarget, requireTargetModel, withoutName } from "../target/named-config.ts";
+import { nameTarget, requireTargetModel, withTargetModel } from "../target/named-config.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
 import { callTarget, type Target } from "./call-target.ts";
 import { breakerKey, type Caller, executePlan } from "./execute.ts";
@@ -206,7 +206,7 @@ export async function runTargets<Request extends Record<string, unknown>>(
   addNumbers(context, numbersOfConfig(config.node));
   try {
     const plan = planRequest(config, value, parts);
-    const caller = createCaller(withoutName(value, config), call, parts, config);
+    const caller = createCaller(withTargetModel(value, config), call, parts, config);
     // awaited here: returning the promise costs two more turns
     const reply = await runPlan(config, plan, caller, context);
     // the response was made before it was known that the retries are used up

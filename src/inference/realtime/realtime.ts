@@ -35,7 +35,7 @@ import { planRequest, runPlan } from "../pipeline/run.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
 import { requireModel, requireSentModels } from "../target/model-list.ts";
-import { requireTargetModel, withoutName } from "../target/named-config.ts";
+import { requireTargetModel, withTargetModel } from "../target/named-config.ts";
 import { readClientHeader, readForwardedHeaders } from "../target/target.ts";
 import { createSessionNotes } from "./realtime-notes.ts";
 import { createSessionGuard, type SessionGuard } from "./session-guard.ts";
@@ -227,7 +227,7 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
   const caller: Caller<OpenSession> = {
     async call(attempt, { deadline }) {
       const { node, settings } = attempt;
-      const { model: wanted }: { model?: unknown } = applyParamOverrides(withoutName({ model }, config), settings);
+      const { model: wanted }: { model?: unknown } = applyParamOverrides(withTargetModel({ model }, config), settings);
       const asked = stringOf(wanted);
       requireTargetModel(config, { path: node.path, model: asked });
       const entering = guard.enter(attempt, asked === undefined ? {} : { model: asked }, { listModels });

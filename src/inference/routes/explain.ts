@@ -27,7 +27,7 @@ import { noteUser } from "../target/caller-metadata.ts";
 import { readConfigText, readRequestConfig } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
 import { modelOf, requireForwardedModels } from "../target/model-list.ts";
-import { requireTargetModel, withoutName } from "../target/named-config.ts";
+import { requireTargetModel, withTargetModel } from "../target/named-config.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
 import { readTimeout } from "../target/target.ts";
 
@@ -252,7 +252,7 @@ export async function explainConfig(
   const facts = record ? {} : body;
   const { root, ...plan } = planRequest(found, facts, { context, sticky: forgetful(services) });
   const warnings = plan.skipped.map((label) => `${label}: left out, its circuit breaker is open`);
-  const sample: Sample = { context, body: withoutName(body, found), config: found, operation, record };
+  const sample: Sample = { context, body: withTargetModel(body, found), config: found, operation, record };
   const attempts: ShownAttempt[] = [];
   for (const attempt of listAttempts(operation === "realtime" ? withoutOthers(root) : root)) {
     attempts.push(await showAttempt(attempt, sample, warnings));

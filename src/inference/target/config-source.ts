@@ -6,7 +6,7 @@ import { namesSavedConfig } from "../../lib/config-name.ts";
 import { crc32 } from "../../lib/hash.ts";
 import type { ConfigNode } from "../../routing/config.ts";
 import { configOfModel } from "./named-config.ts";
-import { defaultConfig, fromSaved, type RequestConfig, requireConfig } from "./saved-config.ts";
+import { defaultConfig, fromSaved, impliedConfig, type RequestConfig, requireConfig } from "./saved-config.ts";
 import { readView } from "./stored-provider.ts";
 
 const param = "x-gateway-config";
@@ -70,18 +70,6 @@ function legacyRetry(context: CallerContext, view: WorkspaceView): RequestConfig
   return { node: requireConfig(context.services.routing.read(text)), id: "", slug: null, view, isImplied: false };
 }
 
-/** Default configs by view, dropped together with the views. */
-const implied = new WeakMap<WorkspaceView, RequestConfig>();
-
-/** The config of requests without one: one attempt, at the target the request names. */
-function impliedConfig(view: WorkspaceView, { routing }: Pick<Services, "routing">): RequestConfig {
-  const known = implied.get(view);
-  if (known) return known;
-  const config = { node: routing.plainConfig, id: "", slug: null, view, isImplied: true };
-  implied.set(view, config);
-  return config;
-}
-
 /** Facts about inline configs, by the config parsed from their text. */
 interface InlineConfig {
   /** A short name. */
@@ -128,8 +116,9 @@ export async function readConfigText(text: string, context: CallerContext): Prom
 function find(context: CallerContext, view: WorkspaceView, model: string | undefined): RequestConfig {
   const { isOfGuardrail, ignoresConfig } = context.connection;
   if (!isOfGuardrail) requireSavedOnly(context, view);
-  const named = model === undefined ? undefined : configOfModel(model, context, view);
-  if (named) return named;
+  const found = model === undefined ? undefined : configOfModel(model, context, view);
+  if (found?.named)
+    return found.named.isConfig ? found : { ...found, ...legacyRetry(context, view), named: found.named };
   if (isOfGuardrail || ignoresConfig) return impliedConfig(view, context.services);
   const text = context.header("config");
   if (text === null) {

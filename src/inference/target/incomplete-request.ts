@@ -5,7 +5,7 @@ import type { ConfigNode } from "../../routing/config.ts";
 import { readRequestConfig } from "./config-source.ts";
 import { isFromRequest, listLeaves, storedNameOf } from "./config-target.ts";
 import { modelOf } from "./model-list.ts";
-import { withoutName } from "./named-config.ts";
+import { withTargetModel } from "./named-config.ts";
 import type { RequestConfig } from "./saved-config.ts";
 import { namedInHeaders } from "./target.ts";
 
@@ -36,7 +36,7 @@ function additionsOf(node: ConfigNode, context: CallerContext): Members {
 
 /** The request as each of its targets would complete it; its own fields are checked as they are. */
 function listCompleted(value: Members, config: RequestConfig, context: CallerContext): Members[] {
-  const own = withoutName(value, config);
+  const own = withTargetModel(value, config);
   return listLeaves(config.node).map((leaf) => ({ ...additionsOf(leaf, context), ...own }));
 }
 

@@ -4,7 +4,7 @@ import type { WorkspaceView } from "../../control/resources.ts";
 import { readStoredName } from "../../control/stored-name.ts";
 import { type GatewayError, InvalidRequestError, PermissionError } from "../../errors.ts";
 import type { AppliedLimit } from "../../policies/applied.ts";
-import { defaultConfig, fromSaved, type RequestConfig, requireConfig } from "./saved-config.ts";
+import { defaultConfig, fromSaved, impliedConfig, type RequestConfig } from "./saved-config.ts";
 import { namesProvider } from "./target.ts";
 
 const noLimits: readonly AppliedLimit[] = [];
@@ -23,18 +23,19 @@ function refuseMissing(name: string, what: string): never {
   });
 }
 
-/** The config that an alias stands for: a saved one, or a single target with its model. */
-function readAlias({ row, limits }: StoredAlias, view: WorkspaceView, services: Pick<Services, "routing">) {
-  const { name, target } = row;
+/** The config that an alias stands for: a saved one, or one without effect, where it stands for a model. */
+function readAlias(
+  { row: { name, target }, limits }: StoredAlias,
+  view: WorkspaceView,
+  services: Pick<Services, "routing">,
+): RequestConfig {
   if ("config" in target) {
     const saved = view.configs.get(target.config) ?? refuseMissing(name, `the config ${target.config}, which`);
-    return { ...fromSaved(saved, view, services), named: { name, leadsTo: target.config, limits } };
+    return { ...fromSaved(saved, view, services), named: { name, leadsTo: target.config, isConfig: true, limits } };
   }
   const stored = readStoredName(target.model);
   if (!stored || !view.providers.has(stored.slug)) refuseMissing(name, `${target.model}, and the provider`);
-  const text = JSON.stringify({ provider: `@${stored.slug}`, override_params: { model: stored.model } });
-  const node = requireConfig(services.routing.read(text, view.workspace.id));
-  return { node, id: "", slug: null, view, isImplied: false, named: { name, leadsTo: target.model, limits } };
+  return { ...impliedConfig(view, services), named: { name, leadsTo: target.model, isConfig: false, limits } };
 }
 
 /** @throws {PermissionError} 403 if the caller may not use it, or nobody may. */
@@ -81,7 +82,8 @@ function fromSlug(slug: string, context: CallerContext, view: WorkspaceView): Re
       param,
     });
   }
-  return { ...fromSaved(saved, view, context.services), named: { name: slug, leadsTo: slug, limits: noLimits } };
+  const named = { name: slug, leadsTo: slug, isConfig: true, limits: noLimits };
+  return { ...fromSaved(saved, view, context.services), named };
 }
 
 /**
@@ -92,7 +94,7 @@ function fromSlug(slug: string, context: CallerContext, view: WorkspaceView): Re
  */
 export function configOfModel(model: string, context: CallerContext, view: WorkspaceView): RequestConfig | undefined {
   const alias = view.modelAliases?.get(model);
-  if (!alias && !slugForm.test(model)) return undefined;
+  if (!alias && !(model.startsWith("pc-") && slugForm.test(model))) return undefined;
   if (namesProvider(context)) return undefined;
   return alias ? fromAlias(alias, context, view) : fromSlug(model, context, view);
 }
@@ -113,9 +115,10 @@ export function mayNameAlias(context: CallerContext, { modelAliases }: Workspace
   return modelAliases !== undefined && !namesProvider(context);
 }
 
-/** A request without the name that is no model: what the name leads to sets the model. */
-export function withoutName<Request extends object>(request: Request, { named }: RequestConfig): Request {
+/** A request with the model that its name leads to; without one where a config sets it. */
+export function withTargetModel<Request extends object>(request: Request, { named }: RequestConfig): Request {
   if (!named) return request;
+  if (!named.isConfig) return { ...request, model: named.leadsTo };
   const { model: _, ...others } = request as Request & { model?: unknown };
   // the model is set before the request is used
   return others as unknown as Request;

@@ -75,3 +75,15 @@ export function defaultConfig({ principal }: CallerContext, view: WorkspaceView)
   const name = isObject(defaults) ? defaults.user_api_key_config : undefined;
   return typeof name === "string" ? view.configs.get(name) : undefined;
 }
+
+/** Default configs by view, dropped together with the views. */
+const implied = new WeakMap<WorkspaceView, RequestConfig>();
+
+/** The config of requests without one: one attempt, at the target the request names. */
+export function impliedConfig(view: WorkspaceView, { routing }: Pick<Services, "routing">): RequestConfig {
+  const known = implied.get(view);
+  if (known) return known;
+  const config = { node: routing.plainConfig, id: "", slug: null, view, isImplied: true };
+  implied.set(view, config);
+  return config;
+}
