@@ -112,13 +112,7 @@ const cases: readonly NativeCase[] = [
     image: { inlineData: { mimeType: "image/png", data: pixel } },
     thinking: { generationConfig: { thinkingConfig: { includeThoughts: true, thinkingLevel: "LOW" } } },
     // as they came, slice by slice
-    turns: [
-      "user: text",
-      "model: functionCall",
-      "model: functionCall",
-      "model: text",
-      "user: functionResponse,functionResponse",
-    ],
+    turns: ["user: text", "model: functionCall", "model: functionCall", "user: functionResponse,functionResponse"],
     toTurns: ({ contents }) =>
       (contents as { role: string; parts: Block[] }[]).map(({ role, parts }) => `${role}: ${parts.map(kindOf)}`),
     tokens: { whole: [1290, 7, 96, 1393], streamed: [21, 9, 40, 70], reasoning: [31, 6, 84, 121] },
