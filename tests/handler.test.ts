@@ -283,6 +283,11 @@ test("POST /v1/chat/completions names the intended provider, and the page of all
   assert.match(message, /docs\/providers\.md/);
 });
 
+test("POST /v1/chat/completions names the successor of a provider that ended", async () => {
+  const { message } = await requireError(await chat(shared, helloBody, { "x-gateway-provider": "palm" }), 400);
+  assert.match(message, /"palm" is no provider any more: .*; use "google"/);
+});
+
 for (const [name, headers, body] of [
   ["no content type", { "content-type": null }, JSON.stringify(helloBody)],
   ["a charset", { "content-type": "application/json; charset=utf-8" }, JSON.stringify(helloBody)],

@@ -28,7 +28,6 @@ import { smallProviders } from "./openai-compatible/vendors/small.ts";
 import { vendors } from "./openai-compatible/vendors/vendors.ts";
 import { openrouter } from "./openrouter/mod.ts";
 import { oracle } from "./oracle/mod.ts";
-import { palm } from "./palm/mod.ts";
 import { pinecone } from "./pinecone/mod.ts";
 import { predibase } from "./predibase/mod.ts";
 import { proxiedProviders } from "./proxied/mod.ts";
@@ -65,7 +64,6 @@ export const builtInProviders: readonly Provider[] = [
   nomic,
   ollama,
   oracle,
-  palm,
   pinecone,
   predibase,
   recraft,
@@ -100,8 +98,16 @@ export function createProviderRegistry(added: readonly Provider[] = []): Provide
   return new Map([...builtInProviders, ...added].map((provider) => [provider.slug, provider]));
 }
 
-/** The error message for an unknown slug, with similar slugs and a link to the list. */
+/** Why providers ended that configs may still name, and what takes their place. */
+const ended: ReadonlyMap<string, string> = new Map([
+  // https://ai.google.dev/palm_docs/deprecation
+  ["palm", 'Google switched the PaLM API off on August 15, 2024; use "google" with a Gemini model'],
+]);
+
+/** The error message for an unknown slug, with similar slugs and a link to the list, or with the successor of the provider. */
 export function describeUnknownProvider(slug: string, known: Iterable<string>): string {
+  const why = ended.get(slug);
+  if (why !== undefined) return `"${slug}" is no provider any more: ${why}`;
   const near = findNearest(slug, known);
   const hint = near.length === 0 ? "" : `; did you mean ${near.join(" or ")}?`;
   return `"${slug.slice(0, 64)}" is not a known provider${hint || ";"} docs/providers.md lists all providers`;

@@ -36,7 +36,6 @@ const splits: readonly (readonly [string, string, EmbeddingRequest["input"], num
   ["vertex-ai", "gemini-embedding-001", texts(2), [1, 1]],
   ["vertex-ai", "gemini-embedding-2", texts(2), [1, 1]],
   ["vertex-ai", "multimodalembedding@001", [image, image], [1, 1]],
-  ["palm", "embedding-gecko-001", texts(2), [1, 1]],
   ["workers-ai", "@cf/baai/bge-m3", texts(101), [100, 1]],
   ["dashscope", "text-embedding-v4", texts(21), [10, 10, 1]],
   ["byteplus", "skylark-embedding-vision", texts(2), [1, 1]],
@@ -180,7 +179,6 @@ for (const slug of [
   "google",
   "vertex-ai",
   "bedrock",
-  "palm",
   "ai21",
 ]) {
   const model = slug === "bedrock" ? "amazon.titan-embed-text-v2:0" : "m";

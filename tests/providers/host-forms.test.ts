@@ -43,7 +43,6 @@ const streamOthers = new Set([
   "echo",
   "google",
   "oracle",
-  "palm",
   "vertex-ai",
 ]);
 

@@ -72,7 +72,6 @@ const spellings = [
 /** How providers normalise a name: what is removed here leads to the same model. */
 const readings: Readonly<Record<string, RegExp>> = {
   google: /^(?:models\/)+/,
-  palm: /^(?:models\/)+/,
   "vertex-ai": /^(?:.*publishers\/google\/models\/|models\/|google[./])+|@.*$/g,
   "mistral-ai": /^(?:mistralai\.)+/,
   "azure-ai": /^(?:cohere\.)+/,

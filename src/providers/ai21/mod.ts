@@ -2,20 +2,25 @@ import * as v from "valibot";
 import { defineProvider } from "../core/define.ts";
 import { bearer } from "../core/headers.ts";
 import type { OperationAdapter } from "../core/types.ts";
+import { refuseMember } from "../shared/messages.ts";
 import { plainChat } from "../shared/plain.ts";
-import { complete, embed, isJurassic, jurassicChat } from "./jurassic.ts";
+import { embed } from "./embed.ts";
 
 const jambaChat = plainChat("ai21", () => "/chat/completions");
 
-/** Jurassic models have a separate API; all other models use OpenAI's format. */
 const chat: OperationAdapter<"chat"> = {
-  path: (request) => (isJurassic(request) ? jurassicChat : jambaChat).path(request),
-  toUpstream: (request, options) => (isJurassic(request) ? jurassicChat : jambaChat).toUpstream?.(request, options),
-  fromUpstream(body, request, options) {
-    const answer = (isJurassic(request) ? jurassicChat : jambaChat).fromUpstream?.(body, request, options);
-    return answer ?? { choices: [] };
+  ...jambaChat,
+  toUpstream(request, options) {
+    // https://docs.ai21.com/docs/jurassic-2-models
+    if (/^j(?:1|2|urassic)\b/.test(request.model)) {
+      refuseMember(
+        "ai21",
+        "model",
+        "Jurassic models ended on November 14, 2024; use a Jamba model, such as jamba-large",
+      );
+    }
+    return jambaChat.toUpstream?.(request, options);
   },
-  ...(jambaChat.streamMapper && { streamMapper: jambaChat.streamMapper }),
 };
 
 /** AI21 Labs (https://docs.ai21.com/reference/jamba-1-6-api-ref). */
@@ -24,5 +29,5 @@ export const ai21 = defineProvider({
   settings: { prefix: "ai21", schema: v.object({}) },
   baseUrl: "https://api.ai21.com/studio/v1",
   authenticate: bearer,
-  operations: { chat, complete, embed },
+  operations: { chat, embed },
 });

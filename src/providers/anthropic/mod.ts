@@ -97,6 +97,7 @@ export const anthropic = defineProvider({
   settings: {
     prefix: "anthropic",
     open: true,
+    // configs and integrations made for other gateways have them
     unread: {
       anthropic_api_key: secretSetting(v.unknown()),
       anthropic_inspect_stream_for_overloaded_error: v.boolean("must be true or false"),

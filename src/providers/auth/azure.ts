@@ -46,7 +46,7 @@ export const azureRequirements: Pick<Requirements, "credentials" | "mode"> = {
   credentials: [["azure_ad_token"]],
 };
 
-/** Members that other gateways read. */
+/** Members of configs and integrations that were made for other gateways. */
 export const unreadAzureMembers = {
   azure_region: placeSetting(v.unknown()),
   azure_deployment_type: v.unknown(),

@@ -59,6 +59,7 @@ export const vertexAi = defineProvider({
     prefix: "vertex",
     unprefixed: ["provider_file_name", "provider_model", "provider_batch_endpoint"],
     configNames: { provider_batch_endpoint: ["vertex_batch_endpoint"] },
+    // configs and integrations made for other gateways have it
     unread: { vertex_skip_ptu_cost_attribution: v.unknown() },
     requires: {
       integrations: ["vertex_auth_type", "vertex_region"],
