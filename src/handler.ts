@@ -110,7 +110,7 @@ export function createHandle(endpoints: readonly Endpoint[], services: Services,
     } catch (error) {
       reply = toErrorReply(error, errorForm);
     }
-    // requests that end in the log are counted by their rows
+    // only what has no log row: metrics count the others by their rows
     if (reply.status >= 400 && !context?.log.operation) services.metrics.refused.note(reply.status);
     const ids = { id, traceId: context?.traceId ?? traceIdOf(request, id), startedAt };
     try {

@@ -4,16 +4,40 @@ import { createLimitAlertStore } from "../db/stores/limit-alerts.ts";
 import { createLimitCounterStore, type LimitCounterStore } from "../db/stores/limit-counters.ts";
 import { createLimitLeaseStore } from "../db/stores/limit-leases.ts";
 import type { Clock } from "../lib/clock.ts";
+import { createSteadyTime } from "../lib/clock.ts";
 import { deriveKey, webMac } from "../lib/hash.ts";
-import { createSteadyTime } from "../lib/steady-clock.ts";
 import type { LimitJournal } from "../logs/journal.ts";
 import { createLeaseStore } from "../policies/lease-store.ts";
 import { Ledger } from "../policies/ledger.ts";
-import type { LimitStore, LimitUseObserver } from "../policies/limit-store.ts";
+import type { Claim, LimitStore, LimitUseObserver, Refusal } from "../policies/limit-store.ts";
 import { RedisLimitStore } from "../policies/redis/redis-store.ts";
-import { refuseUnnoted } from "../policies/strict-store.ts";
 import type { OpenData } from "./data.ts";
 import { type GatewayOptions, logOf, warnOf } from "./options.ts";
+
+/** Time after which a refused request may be sent again, in milliseconds. */
+const againAfterMs = 1_000;
+
+/**
+ * A store that admits nothing while what requests use cannot be noted.
+ *
+ * @param isWritable Whether it can be noted now.
+ * @param now Unix milliseconds.
+ */
+function refuseUnnoted(store: LimitStore, isWritable: () => boolean, now: () => number): LimitStore {
+  const refusalOf = (claim: Claim): Refusal => ({ claim, resetsAt: now() + againAfterMs, states: [], isAway: true });
+  return {
+    reserve(claims) {
+      const [first] = claims;
+      return first && !isWritable() ? refusalOf(first) : store.reserve(claims);
+    },
+    read: (limit, bucket) => store.read(limit, bucket),
+    list: (limit) => store.list(limit),
+    reset: (limit, bucket) => store.reset(limit, bucket),
+    add: (limit, bucket, used) => store.add(limit, bucket, used),
+    follow: (counters) => store.follow(counters),
+    close: () => store.close(),
+  };
+}
 
 /** What counters of limits are made from. */
 interface LimitParts extends Pick<OpenData, "database" | "installation"> {

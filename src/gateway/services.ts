@@ -58,12 +58,12 @@ import { createRoutingState } from "../routing/state.ts";
 import { createAuthTools, readFirstOrganisation } from "./auth-tools.ts";
 import { createReused } from "./cache.ts";
 import type { OpenData } from "./data.ts";
+import { createOwnGuardrails } from "./guardrails.ts";
 import { createIdentity } from "./identity.ts";
 import { createLimits } from "./limit-store.ts";
 import { createMcp } from "./mcp.ts";
 import { createMetrics, requestMetricsOf } from "./metrics.ts";
 import { type GatewayOptions, retentionDaysOf, warnOf } from "./options.ts";
-import { createOwnGuardrails } from "./own-guardrails.ts";
 import { secretHeaders, secretMembers, toContentRules, toKnownProviders, toProviderRules } from "./provider-rules.ts";
 import { createLogTelemetry } from "./telemetry.ts";
 

@@ -1,5 +1,5 @@
 import type { Clock } from "../lib/clock.ts";
-import { createTimeWriter } from "../lib/iso-time.ts";
+import { createTimeWriter } from "../lib/clock.ts";
 import type { Soon } from "../lib/soon.ts";
 import { type Steps, stepsPerPiece } from "../lib/steps.ts";
 import { turns } from "../lib/turns.ts";

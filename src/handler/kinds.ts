@@ -61,7 +61,7 @@ const kinds: { readonly [Kind in EndpointKind]: Answer<EndpointOf<Kind>> } = {
   }),
 };
 
-/** Answers a request to a row, by the rules of its kind. */
+/** Responds to a request for an endpoint: authenticates and serves it as endpoints of its kind are. */
 export function answerEndpoint<Kind extends EndpointKind>(
   endpoint: EndpointOf<Kind>,
   context: RequestContext,

@@ -3,12 +3,12 @@ import type { RequestContext } from "../context.ts";
 import { type Endpoint, type JsonEndpoint, type KeyEndpoint, type Method, operationNameOf } from "../endpoint.ts";
 import type { ErrorForm } from "../errors.ts";
 import { isOpenPath, toRouterPath } from "../lib/route-path.ts";
-import { createErrorForms, createOwnPaths } from "./groups.ts";
 import {
   createRespellingFinder,
   type FindRespelled,
   isForced,
   isPassthrough,
+  plainSegments,
   refusing,
   withoutForce,
 } from "./respelled.ts";
@@ -34,6 +34,29 @@ function deploymentOf(endpoint: Endpoint): Place[] {
   if (endpoint.kind !== "json" || !endpoint.hasDeployments) return [];
   const path = endpoint.path.replace(/^\/v1(?=\/)/, "/v1/openai/deployments/:deployment+");
   return [{ endpoint, path, deployment: endpoint }];
+}
+
+/** First segments below `/v1` that are of the gateway's own API though no row has them yet: providers have no such paths. */
+const plannedGroups = ["policies"];
+
+/** The first segment of a path below `/v1`, as whoever serves it may read it. */
+function groupOf(path: string): string | undefined {
+  const [version, group] = plainSegments(path);
+  return version === "v1" ? group : undefined;
+}
+
+/** Whether a path belongs to the gateway's own API: what no row takes there is nowhere, and never a provider's. */
+function createOwnPaths(endpoints: readonly Endpoint[]): (pathname: string) => boolean {
+  const own = endpoints.filter((row) => operationNameOf(row) === undefined).map(({ path }) => groupOf(path));
+  const groups = new Set([...own, ...plannedGroups]);
+  return (pathname) => groups.has(groupOf(pathname));
+}
+
+/** The shape of errors on a path no row has, or none but the passthrough: that of the rows it stands below. */
+function createErrorForms(endpoints: readonly Endpoint[]): (pathname: string) => ErrorForm | undefined {
+  const forms = new Map(endpoints.map(({ errorsBelow, errorForm }) => [errorsBelow, errorForm]));
+  const below = [...forms].flatMap(([path, form]) => (path === undefined ? [] : [{ path, form }]));
+  return (pathname) => below.find(({ path }) => pathname === path || pathname.startsWith(`${path}/`))?.form;
 }
 
 /** The routes of rows, in the order they are tried: the passthrough last, since it takes every path. */

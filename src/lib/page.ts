@@ -1,7 +1,19 @@
 import { toBase64Url } from "./base64.ts";
 import { randomBytes } from "./hash.ts";
-import { escapeHtml } from "./html.ts";
 import type { Reply } from "./reply.ts";
+
+const escapes: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** A string as text of an HTML document, or as a quoted attribute of it. */
+function escapeHtml(text: string): string {
+  return text.replace(/[&<>"']/g, (sign) => escapes[sign] ?? "");
+}
 
 /** HTML that is safe to send: made by `html` alone. */
 export interface Html {

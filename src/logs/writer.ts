@@ -9,7 +9,7 @@ import type { SpillState } from "./spill.ts";
 
 /** Which of those who follow the log may want some rows, which are not written yet. */
 export interface Foreseen {
-  /** Filters with numbers up to this one were asked. */
+  /** Highest number of a filter that was compared with the rows. Whoever follows with a later one reads them. */
   readonly upTo: number;
   /** Numbers of those of them that may want a row, unless something in it is masked when it is written. */
   readonly filters: readonly number[];

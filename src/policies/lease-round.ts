@@ -2,7 +2,7 @@ import type { HeldLease, LeaseExchange, LeaseRequest } from "../schemas/limit-le
 import { fullOf, type Lease } from "./lease.ts";
 import type { Claim } from "./limit-store.ts";
 
-/** What goes to the database in one transaction, and whose it is. */
+/** What one transaction asks of the database and reports to it, with the leases that its answers belong to. */
 export interface Round {
   readonly asked: Map<Lease, LeaseRequest>;
   readonly trimmed: Lease[];

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createTimeWriter } from "../../src/lib/iso-time.ts";
+import { createTimeWriter } from "../../src/lib/clock.ts";
 
 test("createTimeWriter() writes times as Date does, in any order", () => {
   const write = createTimeWriter();

@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createSteadyTime } from "../../src/lib/steady-clock.ts";
+import { createSteadyTime } from "../../src/lib/clock.ts";
 import { Ledger } from "../../src/policies/ledger.ts";
 import type { Limit, Refusal, Reservation } from "../../src/policies/limit-store.ts";
 import type { Window } from "../../src/policies/windows.ts";

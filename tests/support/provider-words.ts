@@ -37,7 +37,7 @@ const otherMeanings: readonly OtherMeaning[] = [
     reason: "what the gateway calls the files it uploads, at any provider",
   },
   {
-    paths: ["src/guardrails/partners/", "src/gateway/partner-tools.ts"],
+    paths: ["src/guardrails/partners/", "src/gateway/guardrails.ts"],
     reason: "partners of guardrails, some of which are also providers",
   },
   {

@@ -2,11 +2,12 @@ import type { CacheEntry, CachePlace } from "../../cache/entry.ts";
 import type { Landing } from "../../cache/flights.ts";
 import type { CallerContext } from "../../context.ts";
 import { UpstreamError } from "../../errors.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
+import { isObject, objectsIn, parseJson } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { beginningOf } from "../../logs/body.ts";
 import { beforeAbort } from "../../providers/core/call.ts";
 import { modelsInBody } from "../../providers/core/model-names.ts";
+import type { OperationName } from "../../providers/core/operations.ts";
 import { startAttempt, timesOf, toAttemptError } from "../call/attempt.ts";
 import { costOfRequest } from "../call/cost.ts";
 import { droppedHeader } from "../call/dropped-params.ts";
@@ -15,7 +16,6 @@ import { routingHeaders } from "../call/provider-response.ts";
 import { operationFacts } from "../facts/operation-facts.ts";
 import type { StreamObserver } from "../stream/stages.ts";
 import { type StreamCache, StreamCapture } from "../stream/stream-capture.ts";
-import { isWhole } from "./complete.ts";
 import { type CallOfTarget, keyPartsOf } from "./key-parts.ts";
 import { openSemanticSearch, type SemanticSearch } from "./semantic-search.ts";
 import { type CacheUse, readCacheUse } from "./use.ts";
@@ -30,6 +30,35 @@ function bodyOf({ status, headers, body }: Reply): Uint8Array<ArrayBuffer> | und
   if (typeof body === "string") return encoder.encode(body);
   // nothing that comes from a provider shares its memory with other threads
   return body instanceof Uint8Array ? (body as Uint8Array<ArrayBuffer>) : undefined;
+}
+
+type Answer = Readonly<Record<string, unknown>>;
+
+/** Reasons for which a model stopped that make a response one refusal: it may be another one next time. */
+const refusals: ReadonlySet<unknown> = new Set(
+  "content_filter refusal error SAFETY RECITATION BLOCKLIST PROHIBITED_CONTENT SPII OTHER".split(" "),
+);
+
+/** Whether a response is complete, and no refusal of its provider: others are not stored. */
+function isWhole(operation: OperationName, answer: Answer): boolean {
+  if (answer.error !== undefined && answer.error !== null) return false;
+  switch (operation) {
+    case "chat":
+    case "complete": {
+      const choices = objectsIn(answer.choices);
+      return choices.length > 0 && choices.every(({ finish_reason: reason }) => !refusals.has(reason));
+    }
+    case "messages":
+      return !refusals.has(answer.stop_reason);
+    case "responses":
+      return answer.status === "completed";
+    case "generateContent": {
+      const candidates = objectsIn(answer.candidates);
+      return candidates.length > 0 && candidates.every(({ finishReason }) => !refusals.has(finishReason));
+    }
+    default:
+      return true;
+  }
 }
 
 /** How and where a call uses the cache. */

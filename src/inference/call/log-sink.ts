@@ -5,20 +5,39 @@ import { LogBusyError, toGatewayError } from "../../errors.ts";
 import { readNameList } from "../../lib/headers.ts";
 import { beginningOf } from "../../logs/body.ts";
 import type { LogRecord, RecordContent } from "../../logs/record.ts";
+import { endOf, spanOf, startOf } from "../../policies/windows.ts";
 import { toCents } from "../../pricing/cost.ts";
-import type { CallLog, LogDetails, RowMeasures } from "../../schemas/logs.ts";
+import type { CallLog, LimitCounter, LogDetails, RowMeasures } from "../../schemas/logs.ts";
 import { addHookResults, hasResults } from "../facts/hook-results.ts";
 import { depthOf, type LogDepth } from "../facts/log-privacy.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
 import { addFeedback, runAsyncGuardrails } from "./async-guardrails.ts";
 import { phasesOf } from "./log-phases.ts";
-import { moneyCountersOf } from "./money-counters.ts";
 
 /** Most characters of an error message in a row. */
 const maxMessage = 4_096;
 
 function since(start: number | null | undefined, end: number | null | undefined): number | null {
   return typeof start !== "number" || typeof end !== "number" ? null : Math.round((end - start) * 100) / 100;
+}
+
+const noCounters: readonly LimitCounter[] = [];
+
+/**
+ * Counters of money that a finished request counts in, also those it added nothing to because it has no price: they
+ * follow when it gets another one. None for a request that cannot be priced again.
+ */
+function moneyCountersOf({ log, services }: CallerContext): readonly LimitCounter[] {
+  const { moneyLimits, counted, cost, priceSource } = log;
+  if (moneyLimits.length === 0 || (cost !== null && priceSource === null)) return noCounters;
+  return moneyLimits.map(({ limit, bucket }): LimitCounter => {
+    for (let index = counted.length - 1; index >= 0; index--) {
+      const added = counted[index];
+      if (added?.limitId === limit.id && added.bucket === bucket) return added;
+    }
+    const span = spanOf(limit.window, services.steadyTime());
+    return { limitId: limit.id, bucket, windowStart: startOf(span), windowEnd: endOf(span) };
+  });
 }
 
 /** What the row of a request says, besides its contents. */

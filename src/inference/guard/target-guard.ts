@@ -9,7 +9,7 @@ import type { PhaseOutcome, Subject } from "../../guardrails/subject.ts";
 import type { Body, Hook, RequestType } from "../../guardrails/types.ts";
 import { Placeholders } from "../../guardrails/values/placeholders.ts";
 import { planWindow, WindowChecks } from "../../guardrails/window.ts";
-import { parseJson } from "../../lib/json.ts";
+import { isObject, parseJson } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { textOfBody, withoutMedia } from "../../logs/body.ts";
 import { noteDiscarded } from "../call/cost.ts";
@@ -21,13 +21,40 @@ import { replay } from "../stream/replay.ts";
 import type { GuardStages } from "../stream/stages.ts";
 
 import { readStreamTexts } from "../stream/stream-texts.ts";
-import { findsAny, withoutWords } from "./failure-words.ts";
 import { requireAnswer } from "./guardrail-output.ts";
 import { readAnswer } from "./read-answer.ts";
 import { withinRequest } from "./request-deadline.ts";
 
 /** Status of a response in which a guardrail that does not deny found a violation. */
 export const hooksFailed = 246;
+
+/** Every string of a JSON value. */
+function* stringsOf(value: unknown): Iterable<string> {
+  if (typeof value === "string") yield value;
+  else if (Array.isArray(value)) for (const item of value) yield* stringsOf(item);
+  else if (isObject(value)) for (const inner of Object.values(value)) yield* stringsOf(inner);
+}
+
+/** Whether guardrails find something in the body of an error, which they deny or would replace. */
+async function findsAny(checks: WindowChecks, body: unknown): Promise<boolean> {
+  for (const said of stringsOf(body)) {
+    const text = checks.createWhole(said);
+    text.isEnded = true;
+    await checks.look(text, true);
+    if (checks.isDenied || text.spans.length > 0) return true;
+  }
+  return false;
+}
+
+/** The failure of a provider without its words. Its status and headers say what to do next. */
+function withoutWords({ status, provider, headers, upstreamHeaders }: UpstreamError): UpstreamError {
+  const message = `${provider} error: a guardrail found something in its message, which is left out`;
+  return new UpstreamError(status, message, {
+    ...(provider !== undefined && { provider }),
+    headers,
+    ...(upstreamHeaders && { upstreamHeaders }),
+  });
+}
 
 /** What a guard is made from. */
 interface GuardParts {

@@ -1,12 +1,15 @@
 import type { Services } from "../context.ts";
 import type { UsableIntegration } from "../control/provider-library.ts";
 import { toCredentials } from "../guardrails/partners/forms.ts";
+import { createChecks } from "../guardrails/registry.ts";
+import { createGuardrails, type Guardrails } from "../guardrails/state.ts";
 import type { Authorization, CheckTools, CredentialQuery } from "../guardrails/types.ts";
 import { parseJson } from "../lib/json.ts";
 import { createAwsAuthorize } from "../providers/auth/aws.ts";
 import { authorizeAzure } from "../providers/auth/azure.ts";
 import { tokensOfCall } from "../providers/core/token-cache.ts";
 import type { AuthTools } from "../providers/core/types.ts";
+import { type GatewayOptions, warnOf } from "./options.ts";
 
 /** Organisation and workspace of a check's tenant. */
 function readTenant(tenant: string): [organisationId: string, workspaceId: string | null] {
@@ -106,9 +109,26 @@ async function authorize(
 }
 
 /** What checks of partners use of the gateway: credentials of integrations, and the identities of clouds. */
-export function createPartnerTools(services: () => Services): Pick<CheckTools, "findCredentials" | "authorize"> {
+function createPartnerTools(services: () => Services): Pick<CheckTools, "findCredentials" | "authorize"> {
   return {
     findCredentials: (query) => findCredentials(query, services()),
     authorize: (...asked) => authorize(asked, services()),
   };
+}
+
+/** The guardrails, whose checks may use what the gateway stores. */
+export function createOwnGuardrails(
+  options: GatewayOptions,
+  { outbound, clock, services }: Pick<Services, "outbound" | "clock"> & { services(): Services },
+): Guardrails {
+  return createGuardrails(
+    createChecks({
+      outbound,
+      clock,
+      model: options.guardrailModel ?? {},
+      isOwnCredential: (credential) => services().oauth.isOwnCredential(credential),
+      ...createPartnerTools(services),
+    }),
+    warnOf(options),
+  );
 }

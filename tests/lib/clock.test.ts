@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { createSteadyTime } from "../../src/lib/steady-clock.ts";
+import { createSteadyTime } from "../../src/lib/clock.ts";
 import { rounds, sampleSeed } from "../support/sample.ts";
 
 const second = 1_000;
