@@ -4,7 +4,6 @@ import type { ModelAliasRow } from "../db/tables/model-aliases.ts";
 import type { Tenant } from "../db/tenant-store.ts";
 import type { AdminEndpoint } from "../endpoint.ts";
 import { ConflictError } from "../errors.ts";
-import { isObject } from "../lib/json.ts";
 import {
   type AliasAccess,
   type AliasTarget,
@@ -14,51 +13,39 @@ import {
   SavedModelAlias,
   UpdateModelAlias,
 } from "../schemas/model-aliases.ts";
-import { NoContent } from "../schemas/objects.ts";
-import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "./core/endpoint.ts";
+import type { AdminCall, AnswerOf } from "./core/endpoint.ts";
 import { showUsages, toLimitList, toStoredUsage } from "./core/limits.ts";
+import { defineRecord, workspaceQuery } from "./core/record.ts";
 import {
   forbid,
   isRecordId,
-  readPage,
+  namedWorkspace,
   readTenant,
   readText,
   refuseField,
   requireFound,
   requireReferenced,
   toIso,
-  toList,
 } from "./core/request.ts";
 
 /** The tenant a call is about: a workspace, or the organisation where a key of it names none. */
-function readPlace(call: AdminCall<unknown>): Promise<Tenant> {
-  const named = isObject(call.body) ? call.body.workspace_id : undefined;
-  return readTenant(call, named ?? readText(call.query, "workspace_id"));
-}
+const readPlace = (call: AdminCall<unknown>): Promise<Tenant> => readTenant(call, namedWorkspace(call));
 
 /**
- * The alias a path names by its id or name. Keys of a workspace see the organisation's too.
+ * The alias a path names by its id or name. Keys of a workspace see the organisation's too, and change only their own.
  *
  * @throws {NotFoundError} AB08
+ * @throws {PermissionError} AB03 for a change of the organisation's.
  */
-async function findAlias(call: AdminCall<unknown>): Promise<ModelAliasRow> {
+async function findAlias(call: AdminCall<unknown>, verb: string): Promise<ModelAliasRow> {
   const tenant = await readPlace(call);
   const { id: named = "" } = call.params;
   const byName = { name: named, ...(tenant.workspaceId === null && { workspaceId: null }) };
   const where = isRecordId(named) ? { id: named.toLowerCase() } : byName;
-  const row = await call.stores.modelAliases.find(tenant, where, { includeOrganisation: true });
-  return requireFound(row, "model alias");
-}
-
-/**
- * As `findAlias`, for changes: a workspace changes only its own.
- *
- * @throws {PermissionError} AB03 for one of the organisation.
- */
-async function findOwnAlias(call: AdminCall<unknown>): Promise<ModelAliasRow> {
-  const row = await findAlias(call);
+  const found = await call.stores.modelAliases.find(tenant, where, { includeOrganisation: true });
+  const row = requireFound(found, "model alias");
   const isShared = call.tenant.workspaceId !== null && row.workspaceId === null;
-  return isShared ? forbid("Only keys of the organisation change its model aliases") : row;
+  return isShared && verb !== "read" ? forbid("Only keys of the organisation change its model aliases") : row;
 }
 
 /** Access as a caller sees it: a workspace does not see whom else the organisation names. */
@@ -97,19 +84,6 @@ async function showAliases(
     last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
     object: "model_alias" as const,
   }));
-}
-
-async function listAliases(call: AdminCall<undefined>): Promise<AnswerOf<typeof ModelAliasList>> {
-  const tenant = await readPlace(call);
-  const name = readText(call.query, "name");
-  const options = { ...(name !== undefined && { where: { name } }), includeOrganisation: true };
-  const { rows, total } = await call.stores.modelAliases.list(tenant, { ...options, page: readPage(call.query) });
-  return toList(await showAliases(call, rows), total);
-}
-
-async function readAlias(call: AdminCall<undefined>): Promise<AnswerOf<typeof ModelAlias>> {
-  const [shown] = await showAliases(call, [await findAlias(call)]);
-  return requireFound(shown, "model alias");
 }
 
 /**
@@ -208,127 +182,68 @@ async function toColumns(
   };
 }
 
-async function createAlias(call: AdminCall<CreateModelAlias>): Promise<Outcome<AnswerOf<typeof SavedModelAlias>>> {
-  const { body, stores, now, actor } = call;
-  const tenant = await readPlace(call);
-  await requireFreeName(call, tenant, body);
-  const target = await toTarget(call, tenant, body.target);
-  const columns = await toColumns(call, tenant, body);
-  const id = crypto.randomUUID();
-  const row = {
-    id,
-    ...tenant,
-    name: body.name,
-    target,
-    ...columns,
-    enabled: body.enabled ?? true,
-    ownerId: actor,
-    createdAt: now,
-    lastUpdatedAt: now,
-  };
-  return {
-    answer: { id, name: body.name, object: "model_alias" },
-    recordId: id,
-    statements: [stores.modelAliases.insert(tenant, row)],
-  };
-}
+const kind = defineRecord({
+  tag: "Model aliases",
+  path: "/v1/model-aliases",
+  words: { one: "a model alias", many: "model aliases" },
+  store: "modelAliases",
+  audit: "model_aliases",
+  // both decide where requests go
+  access: "configs",
+  find: findAlias,
+});
 
-async function updateAlias(call: AdminCall<UpdateModelAlias>): Promise<Outcome<AnswerOf<typeof SavedModelAlias>>> {
-  const { body, stores, now, actor } = call;
-  const row = await findOwnAlias(call);
-  const { id, organisationId, workspaceId } = row;
-  const tenant = { organisationId, workspaceId };
-  const { name = row.name } = body;
-  await requireFreeName(call, tenant, { name, own: id });
-  const changes = {
-    name,
-    target: body.target && (await toTarget(call, tenant, body.target)),
-    ...(await toColumns(call, tenant, body, row)),
-    enabled: body.enabled,
-    ...(body.reset_usage && { lastResetAt: now }),
-    updatedBy: actor,
-    lastUpdatedAt: now,
-  };
-  return {
-    answer: { id, name, object: "model_alias" },
-    recordId: id,
-    statements: [stores.modelAliases.update(tenant, { id, workspaceId }, changes)],
-  };
-}
-
-async function deleteAlias(call: AdminCall<undefined>) {
-  const { id, organisationId, workspaceId } = await findOwnAlias(call);
-  const statement = call.stores.modelAliases.remove({ organisationId, workspaceId }, { id, workspaceId });
-  return { answer: {}, recordId: id, statements: [statement] };
-}
-
-const row = { tag: "Model aliases" };
-const all = "/v1/model-aliases";
-const one = `${all}/:id`;
-const access = (verb: string) => ({ keys: "any" as const, scopes: [`configs.${verb}`] });
-const audit = (action: string) => ({ resource: "model_aliases", action, store: "modelAliases" as const });
-const workspace = {
-  name: "workspace_id",
-  description: "One workspace, for keys of the organisation. Default: the organisation",
-};
-
-/** Endpoints of model aliases. Their scopes are those of configs: both decide where requests go. */
+/** Endpoints of model aliases. */
 export const modelAliasEndpoints: readonly AdminEndpoint[] = [
-  defineRead({
-    ...row,
-    method: "GET",
-    path: all,
-    summary: "List model aliases",
-    access: access("list"),
-    query: [
-      { name: "workspace_id", description: "Aliases this workspace may have, for keys of the organisation" },
-      { name: "name", description: "The alias with this name" },
-      { name: "current_page", description: "Counted from 0" },
-      { name: "page_size", description: "1 to 1000; default 50" },
-    ],
+  kind.list({
     response: ModelAliasList,
-    handle: listAliases,
+    ofWorkspaces: "Aliases this workspace may have, for keys of the organisation",
+    query: [{ name: "name", description: "The alias with this name" }],
+    select({ query }) {
+      const name = readText(query, "name");
+      return { ...(name !== undefined && { where: { name } }), includeOrganisation: true };
+    },
+    show: (rows, call) => showAliases(call, rows),
   }),
-  defineWrite({
-    ...row,
-    method: "POST",
-    path: all,
-    summary: "Create a model alias",
-    access: access("create"),
-    audit: audit("create"),
+  kind.create({
     body: CreateModelAlias,
     response: SavedModelAlias,
-    handle: createAlias,
+    tenant: readPlace,
+    async decide(call, { tenant, id }) {
+      const { name, target, enabled = true } = call.body;
+      await requireFreeName(call, tenant, { name });
+      const columns = { ...(await toColumns(call, tenant, call.body)), target: await toTarget(call, tenant, target) };
+      return {
+        answer: { id, name, object: "model_alias" as const },
+        columns: { ...columns, name, enabled, ownerId: call.actor },
+      };
+    },
   }),
-  defineRead({
-    ...row,
-    method: "GET",
-    path: one,
+  kind.show({
     summary: "Show a model alias, by its id or name",
-    access: access("read"),
-    query: [workspace],
     response: ModelAlias,
-    handle: readAlias,
+    query: [{ ...workspaceQuery, description: `${workspaceQuery.description}. Default: the organisation` }],
+    async show({ row }, call) {
+      const [shown] = await showAliases(call, [row]);
+      return requireFound(shown, "model alias");
+    },
   }),
-  defineWrite({
-    ...row,
-    method: "PUT",
-    path: one,
-    summary: "Change a model alias",
-    access: access("update"),
-    audit: audit("update"),
+  kind.change({
     body: UpdateModelAlias,
     response: SavedModelAlias,
-    handle: updateAlias,
+    async decide(call, { row, tenant }) {
+      const { name = row.name, target, enabled, reset_usage } = call.body;
+      await requireFreeName(call, tenant, { name, own: row.id });
+      const columns = {
+        ...(await toColumns(call, tenant, call.body, row)),
+        name,
+        target: target && (await toTarget(call, tenant, target)),
+        enabled,
+        ...(reset_usage && { lastResetAt: call.now }),
+        updatedBy: call.actor,
+      };
+      return { answer: { id: row.id, name, object: "model_alias" as const }, columns };
+    },
   }),
-  defineWrite({
-    ...row,
-    method: "DELETE",
-    path: one,
-    summary: "Delete a model alias",
-    access: access("delete"),
-    audit: audit("delete"),
-    response: NoContent,
-    handle: deleteAlias,
-  }),
+  kind.remove(),
 ];

@@ -208,7 +208,14 @@ test("a prompt a role may not see is sent only to the prompt's own provider", as
       headers,
       body: { variables: {}, ...(model !== undefined && { model }) },
     });
+  const config = { name: "Elsewhere", config: { provider: "echo", override_params: { model: "echo-1" } } };
+  const { slug: elsewhere } = await done<{ slug: string }>(
+    call(gateway, "POST /configs", { key: workspaceKey, body: config }),
+  );
+  const alias = { name: "elsewhere", target: { config: elsewhere } };
+  await done(call(gateway, "POST /model-aliases", { key: workspaceKey, body: alias }));
   const echo = { "x-gateway-provider": "echo" };
+  assert.match(JSON.stringify((await complete({}, "elsewhere")).body), /hidden words/);
   assert.match(JSON.stringify((await complete(echo)).body), /hidden words/);
   await switchOff("membersViewPrompts");
   for (const headers of [
@@ -219,7 +226,7 @@ test("a prompt a role may not see is sent only to the prompt's own provider", as
   ]) {
     assert.equal((await complete(headers)).status, 403, JSON.stringify(headers));
   }
-  assert.equal((await complete({}, "@any/m")).status, 403);
+  for (const model of ["@any/m", "elsewhere", elsewhere]) assert.equal((await complete({}, model)).status, 403, model);
   assert.equal((await complete({})).status, 400, "the prompt names no provider");
 });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
+import { chatLine, createBatch, readResults, upload, waitForBatch } from "../support/batches.ts";
 import { call, done } from "../support/control.ts";
 import {
   adminKey,
@@ -9,6 +10,7 @@ import {
   waitForLog,
   workspaceKey,
 } from "../support/gateway.ts";
+import { addPerson } from "../support/people.ts";
 import { type RecordingUpstream, startRecordingUpstream } from "../support/upstream.ts";
 
 const key = workspaceKey;
@@ -188,6 +190,25 @@ test("a form names an alias", async () => {
   assert.doesNotMatch(upstream.requests.at(-1)?.text ?? "", /ears/);
 });
 
+test("lines of a batch name aliases, also where the default config has a provider with batches", async () => {
+  await alias("of-lines", { model: "@main/small" });
+  await alias("pool-of-lines", { config: pool });
+  const { key: by } = await createKey({
+    scopes: ["completions.write"],
+    defaults: { config_id: await saveConfig({ provider: "@main" }) },
+  });
+  const lines = ["of-lines", "pool-of-lines"].map((model) => chatLine(model, "Hello", { model }));
+  const file = await readJson<{ id: string }>(await upload(gateway, lines.join("\n"), { key: by }));
+  const begun = await readJson<{ id: string }>(await createBatch(gateway, { input_file_id: file.id }, by));
+  const { output_file_id: made } = await waitForBatch(gateway, begun.id);
+  const output = await readResults(gateway, made);
+  const models = output.map(({ custom_id, response }) => [custom_id, response?.body.model]);
+  assert.deepEqual(models.sort(), [
+    ["of-lines", "small"],
+    ["pool-of-lines", "spare"],
+  ]);
+});
+
 test("a header that names the provider or a config wins over an alias", async () => {
   await alias("mine", { model: "@main/small" });
   assert.deepEqual(await served(ask("mine", { headers: { "x-gateway-provider": "@main" } })), ["mine", "mine"]);
@@ -228,6 +249,12 @@ test("an alias is only for the keys, roles and workspaces it names", async () =>
   assert.equal(await refusal(ask("admins"), "admins"), "403 model_alias_access_error");
   assert.equal(await refusal(ask("elsewhere"), "elsewhere"), "403 model_alias_access_error");
   assert.deepEqual(await served(ask("everywhere")), ["small", "small"]);
+  const workspaces = [{ id: "default", role: "manager" }];
+  const manager = await addPerson(gateway, "manager@example.test", { workspaces, scopes: ["completions.write"] });
+  await alias("managers", { model: "@main/small" }, { access: { roles: ["manager"], api_keys: [others.id] } });
+  assert.deepEqual(await served(ask("managers", { by: manager.key })), ["small", "small"]);
+  assert.deepEqual(await served(ask("managers", { by: others.key })), ["small", "small"]);
+  assert.equal(await refusal(ask("admins", { by: manager.key }), "admins"), "403 model_alias_access_error");
 });
 
 test("a disabled alias and one without its target say so, and changes count at once", async () => {

@@ -28,6 +28,14 @@ before(async () => {
   await done(call(gateway, "POST /integrations", { ...options, body }));
   const provider = { name: "main", slug: "main", integration_id: "main-integration" };
   await done(call(gateway, "POST /providers", { ...options, body: provider }));
+  const config = { provider: "@main", override_params: { model: "gpt-realtime" } };
+  const { slug } = await done(call(gateway, "POST /configs", { ...options, body: { name: "Talk", config } }));
+  for (const [name, target] of [
+    ["talk", { model: "@main/gpt-realtime" }],
+    ["talk-pool", { config: slug }],
+  ]) {
+    await done(call(gateway, "POST /model-aliases", { ...options, body: { name, target } }));
+  }
   const models = [{ slug: "closed", enabled: false }];
   await done(call(gateway, "PUT /integrations/main-integration/models", { ...options, body: { models } }));
 });
@@ -53,6 +61,8 @@ for (const [query, headers, path] of [
   ["?model=@main/gpt-realtime", {}, "/v1/realtime?model=gpt-realtime"],
   ["?model=@main/gpt-realtime&a=1&a=2", { "x-gateway-provider": "@main" }, "/v1/realtime?model=gpt-realtime&a=1&a=2"],
   ["?model=gpt-realtime", { "x-gateway-virtual-key": "main" }, "/v1/realtime?model=gpt-realtime"],
+  ["?model=talk", {}, "/v1/realtime?model=gpt-realtime"],
+  ["?model=talk-pool", {}, "/v1/realtime?model=gpt-realtime"],
 ] as const) {
   test(`a stored provider is called with its own credential: ${query} ${JSON.stringify(headers)}`, async () => {
     const host = createSocketHost();
