@@ -13,7 +13,7 @@ const defaultLimit = 50;
 const maxLimit = 100;
 
 /** @throws {InvalidRequestError} AB01, naming the parameter. */
-export function refuse(name: string, wanted: string): never {
+export function refuseFilter(name: string, wanted: string): never {
   throw new InvalidRequestError(`Cannot use ${name}: it must be ${wanted}`, { param: name, code: "AB01" });
 }
 
@@ -21,7 +21,8 @@ function readInteger(query: URLSearchParams, name: string, bounds: { min: number
   const text = readParameter(query, name);
   if (text === null) return undefined;
   const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= bounds.min && value <= bounds.max)) refuse(name, `a whole number from ${bounds.min} to ${bounds.max}`);
+  if (!(value >= bounds.min && value <= bounds.max))
+    refuseFilter(name, `a whole number from ${bounds.min} to ${bounds.max}`);
   return value;
 }
 
@@ -32,7 +33,7 @@ export function readTime(query: URLSearchParams, name: string): number | undefin
   const text = readParameter(query, name);
   if (text === null) return undefined;
   const time = timeForm.test(text) && startsWithDay(text) ? Date.parse(text) : Number.NaN;
-  if (!(time >= 0)) refuse(name, "a time as ISO 8601, for example 2026-01-31T12:00:00Z");
+  if (!(time >= 0)) refuseFilter(name, "a time as ISO 8601, for example 2026-01-31T12:00:00Z");
   return time;
 }
 
@@ -88,10 +89,11 @@ function readMetadata(query: URLSearchParams): { conditions: Condition[]; others
   const others = new URLSearchParams();
   for (const [name, value] of query) {
     if (!name.startsWith(metadataStart)) others.append(name, value);
-    else if (name.endsWith("[]") || name === metadataStart) refuse(name, "one value of a key of the metadata");
-    else if (values.has(name)) refuse(name, "given once");
+    else if (name.endsWith("[]") || name === metadataStart) refuseFilter(name, "one value of a key of the metadata");
+    else if (values.has(name)) refuseFilter(name, "given once");
     else values.set(name, value);
-    if (values.size > maxMetadataFilters) refuse(name, `one of at most ${maxMetadataFilters} keys of the metadata`);
+    if (values.size > maxMetadataFilters)
+      refuseFilter(name, `one of at most ${maxMetadataFilters} keys of the metadata`);
   }
   const conditions = [...values].map(
     ([name, value]): Condition => ({
@@ -105,7 +107,7 @@ function readMetadata(query: URLSearchParams): { conditions: Condition[]; others
 function readConditions(query: URLSearchParams): Condition[] {
   const status = readInteger(query, "status", { min: 0, max: 999 });
   const stream = readParameter(query, "stream");
-  if (stream !== null && stream !== "true" && stream !== "false") refuse("stream", "true or false");
+  if (stream !== null && stream !== "true" && stream !== "false") refuseFilter("stream", "true or false");
   const conditions: Condition[] = [];
   for (const { name, field } of textFilters) {
     const value = readParameter(query, name);
@@ -133,7 +135,7 @@ export function readRowFilter(query: URLSearchParams, known: readonly { name: st
 function readRange(query: URLSearchParams): IdRange {
   const from = readTime(query, "from");
   const to = readTime(query, "to");
-  if (from !== undefined && to !== undefined && to <= from) refuse("to", "a time after from");
+  if (from !== undefined && to !== undefined && to <= from) refuseFilter("to", "a time after from");
   const { lower, upper } = idsBetween(readPeriod(query));
   const [least, most] = [from === undefined ? lower : firstIdOf(from), to === undefined ? upper : firstIdOf(to)];
   return { lower: maxText(least, lower), upper: minText(most, upper) };

@@ -10,7 +10,7 @@ import { readCursor } from "../logs/follow/cursor.ts";
 import type { TailFilter, TailPosition } from "../logs/follow/page.ts";
 import type { RowFilter } from "../logs/index/row-test.ts";
 import { readScope } from "./core/row-filters.ts";
-import { readRowFilter, refuse } from "./log-filter.ts";
+import { readRowFilter, refuseFilter } from "./log-filter.ts";
 
 /** What a query chooses, and of whose rows. */
 type Chosen = RowFilter & LogScope;
@@ -48,7 +48,9 @@ async function checkAgain(filter: Chosen, context: CallerContext): Promise<TailF
 async function readPosition(context: CallerContext, scope: LogScope): Promise<TailPosition | undefined> {
   const id = context.headers.get("last-event-id");
   if (id === undefined || id === "") return undefined;
-  return (await readCursor(id, scope, context.services.stateMac)) ?? refuse("last-event-id", "an id of this tail");
+  return (
+    (await readCursor(id, scope, context.services.stateMac)) ?? refuseFilter("last-event-id", "an id of this tail")
+  );
 }
 
 /** `GET /v1/logs/tail` */

@@ -14,7 +14,7 @@ import { LogList, ShownLog } from "../schemas/logs.ts";
 import { readChoice, readParameter, requireKnownQuery } from "./core/request.ts";
 import { readScope } from "./core/row-filters.ts";
 import { allHooks, toDetail } from "./log-detail.ts";
-import { logFilters, readLogFilter, readTime, refuse, rowFilters } from "./log-filter.ts";
+import { logFilters, readLogFilter, readTime, refuseFilter, rowFilters } from "./log-filter.ts";
 import { tailLogs } from "./log-tail.ts";
 
 /** The string a cursor's digest covers: cursors of another tenant do not match. */
@@ -27,7 +27,7 @@ async function readCursor(query: URLSearchParams, scope: LogScope, stateMac: Mac
   if (cursor === null) return undefined;
   const [id = "", digest = ""] = cursor.split(".");
   if (isId(id) && (await stateMac(cursorText(scope, id))) === digest) return id;
-  return refuse("cursor", "the next_cursor of the previous page");
+  return refuseFilter("cursor", "the next_cursor of the previous page");
 }
 
 async function listLogs(context: CallerContext): Promise<Reply> {

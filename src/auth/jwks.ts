@@ -61,7 +61,7 @@ type KeySet = ReadonlyMap<string, Entry> | string;
 /** Fields of private and symmetric keys (RFC 7518, section 6). */
 const secretMembers = ["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-function refuse(reason: string): never {
+function refuseToken(reason: string): never {
   throw new AuthenticationError(`JWT verification failed: ${reason}`, { code: "invalid_token" });
 }
 
@@ -192,14 +192,14 @@ class CachedKeySets implements KeySets {
       entry = pick(sets, kid);
     }
     if (entry && "key" in entry) return entry.key;
-    if (entry) return refuse(entry.problem);
+    if (entry) return refuseToken(entry.problem);
     if (sets.includes(undefined)) {
       throw new UnavailableError("Cannot check this token: the keys of its identity provider cannot be fetched", {
         code: "jwks_unavailable",
         retryAfterSeconds: 30,
       });
     }
-    return refuse(sets.find((set) => typeof set === "string") ?? "its key is not known");
+    return refuseToken(sets.find((set) => typeof set === "string") ?? "its key is not known");
   }
 
   #sourceOf(organisationId: string, url: string): Source {

@@ -82,9 +82,9 @@ export class Concurrency {
     const id = tenantOf(principal);
     const tenant = this.#tenants.get(id);
     const ofKey = tenant?.keys.get(principal.keyId) ?? 0;
-    if (ofKey >= perKey) refuse(`${perKey} requests of this key`);
-    if (tenant && tenant.running >= perWorkspace) refuse("too many requests of this workspace");
-    if (!this.#hasRoom(tenant, principal)) refuse("too many requests");
+    if (ofKey >= perKey) refuseBusy(`${perKey} requests of this key`);
+    if (tenant && tenant.running >= perWorkspace) refuseBusy("too many requests of this workspace");
+    if (!this.#hasRoom(tenant, principal)) refuseBusy("too many requests");
     this.#running++;
     const { organisationId } = principal;
     this.#organisations.set(organisationId, (this.#organisations.get(organisationId) ?? 0) + 1);
@@ -130,7 +130,7 @@ export class Concurrency {
   }
 }
 
-function refuse(what: string): never {
+function refuseBusy(what: string): never {
   throw new ConcurrencyError(`Cannot serve this request now: ${what} are running; repeat it when some have ended`, {
     code: "too_many_concurrent_requests",
     retryAfterSeconds: 1,

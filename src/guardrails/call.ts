@@ -217,7 +217,7 @@ export async function fetchBytes({ outbound }: Pick<CheckTools, "outbound">, cal
 }
 
 /** Decodes UTF-8; undefined where the bytes are not valid UTF-8. */
-function toText(bytes: Uint8Array): string | undefined {
+function decodeValid(bytes: Uint8Array): string | undefined {
   try {
     return decodeUtf8(bytes);
   } catch {
@@ -233,7 +233,7 @@ function toText(bytes: Uint8Array): string | undefined {
 export async function callService(tools: Pick<CheckTools, "outbound">, call: ServiceCall): Promise<ServiceAnswer> {
   const headers = { accept: "application/json", ...call.headers };
   const { status, bytes } = await fetchBytes(tools, { ...call, headers });
-  const text = toText(bytes) ?? "";
+  const text = decodeValid(bytes) ?? "";
   const json = findJsonExcess(bytes) === undefined ? parseJson(text) : undefined;
   return { status, isOk: status >= 200 && status < 300, text, json };
 }

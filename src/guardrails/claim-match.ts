@@ -1,4 +1,5 @@
 import { compilePattern, PatternSum } from "../../packages/patterns/src/pattern.ts";
+import { valueText } from "../lib/json.ts";
 import { runNow, type Steps } from "../lib/steps.ts";
 import { maxCheckPatterns } from "./tenant-patterns.ts";
 
@@ -13,15 +14,10 @@ export type ClaimMatcher = (actual: unknown) => Steps<boolean>;
 /** Most steps of a comparison that runs synchronously. */
 const maxStepsAtOnce = 1_000_000;
 
-/** A value as the string it is compared as. */
-function toText(value: unknown): string {
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
-}
-
 /** The values of a claim: the items of a list, or the single value. Null and undefined yield no value. */
 function valuesOf(actual: unknown): string[] {
   const list: unknown[] = Array.isArray(actual) ? actual : [actual];
-  return list.filter((value) => value !== null && value !== undefined).map(toText);
+  return list.filter((value) => value !== null && value !== undefined).map(valueText);
 }
 
 /** A matcher that needs a single step. */

@@ -218,30 +218,33 @@ export function requireBaseUrl(guard: AddressGuard, text: string): URL {
 /** As `requireBaseUrl`, for callers that only need the check. */
 export function requireBaseAddress(guard: AddressGuard, text: string): void {
   guard.checkTarget(text);
-  if (text.includes("?")) refuse("a base address cannot have a query; remove the part from the question mark on");
+  if (text.includes("?"))
+    refuseAddress("a base address cannot have a query; remove the part from the question mark on");
 }
 
-function refuse(reason: string): never {
+function refuseAddress(reason: string): never {
   throw new AddressRefusedError(reason);
 }
 
 /** A well-formed address whose host is exactly as written. */
 function requireTarget(text: string): URL {
-  if (text.length > maxUrlLength) refuse(`it is longer than ${maxUrlLength} characters`);
-  if (!plainText.test(text)) refuse("it has a character that must be percent-encoded or left out");
+  if (text.length > maxUrlLength) refuseAddress(`it is longer than ${maxUrlLength} characters`);
+  if (!plainText.test(text)) refuseAddress("it has a character that must be percent-encoded or left out");
   const { authority, rest = "" } = urlForm.exec(text)?.groups ?? {};
-  if (authority === undefined) refuse("it must start with http:// or https:// and a host");
-  if (authority.includes("@")) refuse("it has a user name or password; send credentials in a header");
-  if (/^[^/]*@/.test(rest)) refuse("it has an @ before the path");
-  if (rest.includes("#")) refuse("it has a fragment; remove the part from the # on");
+  if (authority === undefined) refuseAddress("it must start with http:// or https:// and a host");
+  if (authority.includes("@")) refuseAddress("it has a user name or password; send credentials in a header");
+  if (/^[^/]*@/.test(rest)) refuseAddress("it has an @ before the path");
+  if (rest.includes("#")) refuseAddress("it has a fragment; remove the part from the # on");
   const { host, port } = authorityForm.exec(authority)?.groups ?? {};
   if (host === undefined) {
-    refuse("its host or port is malformed: use letters, digits, dots and hyphens, and a port of 1 to 65535");
+    refuseAddress("its host or port is malformed: use letters, digits, dots and hyphens, and a port of 1 to 65535");
   }
   if (port !== undefined) requirePort(Number(port));
   const url = URL.parse(text);
   if (url?.hostname !== host.toLowerCase()) {
-    refuse("its host is not in plain form: use a name, four decimal numbers, or the shortest IPv6 form in brackets");
+    refuseAddress(
+      "its host is not in plain form: use a name, four decimal numbers, or the shortest IPv6 form in brackets",
+    );
   }
   if (!isLiteralHost(url.hostname)) requireName(url.hostname);
   return url;
@@ -254,18 +257,18 @@ function portOf({ port, protocol }: Readonly<Target>): string {
 }
 
 function requirePort(port: number): void {
-  if (port > 65_535) refuse("its port is above 65535");
-  if (servicePorts.has(port)) refuse(`port ${port} belongs to another kind of service`);
+  if (port > 65_535) refuseAddress("its port is above 65535");
+  if (servicePorts.has(port)) refuseAddress(`port ${port} belongs to another kind of service`);
 }
 
 function requireName(name: string): void {
-  if (name.length > maxHostLength) refuse("its host name is too long");
-  if (name.endsWith(".")) refuse("its host name ends with a dot; remove it");
+  if (name.length > maxHostLength) refuseAddress("its host name is too long");
+  if (name.endsWith(".")) refuseAddress("its host name ends with a dot; remove it");
   const labels = name.split(".");
-  if (labels.length > maxLabels) refuse(`its host name has more than ${maxLabels} parts`);
+  if (labels.length > maxLabels) refuseAddress(`its host name has more than ${maxLabels} parts`);
   for (const label of labels) {
-    if (label === "" || label.length > 63) refuse("its host name has an empty or over-long part");
-    if (label.startsWith("xn--")) refuse("its host name has an internationalised part, which is not supported");
+    if (label === "" || label.length > 63) refuseAddress("its host name has an empty or over-long part");
+    if (label.startsWith("xn--")) refuseAddress("its host name has an internationalised part, which is not supported");
   }
 }
 
@@ -273,12 +276,12 @@ function requireName(name: string): void {
 function requireAllowedHost(host: string, trusted: boolean): void {
   const literal = parseAddress(unbracketed(host));
   if (literal ? isMetadata(literal) : isAtOrBelow(host, refusedNames)) {
-    refuse("the host is a metadata, cluster or wildcard DNS service, which is never allowed");
+    refuseAddress("the host is a metadata, cluster or wildcard DNS service, which is never allowed");
   }
   if (trusted) return;
   const open = literal ? isPublic(literal) : !privateTopLevels.has(lastLabel(host));
   if (!open) {
-    refuse("the host is private; use a public host, or ask the operator to list it in TRUSTED_CUSTOM_HOSTS");
+    refuseAddress("the host is private; use a public host, or ask the operator to list it in TRUSTED_CUSTOM_HOSTS");
   }
 }
 

@@ -172,6 +172,16 @@ export function stringOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;
 }
 
+/** The value when it is a string, else an empty one. */
+export function stringOrEmpty(value: unknown): string {
+  return typeof value === "string" ? value : "";
+}
+
+/** A JSON value as text: objects and lists as JSON, strings as they are. */
+export function valueText(value: unknown): string {
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
 /** The value when it is a string that is not empty, else undefined. */
 export function nonEmptyString(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;

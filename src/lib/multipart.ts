@@ -124,7 +124,7 @@ function readExtendedName(value: string): string {
 function readHead(bytes: Uint8Array): Map<string, string> {
   if (bytes.length > maxHeadBytes) throw new FormError("the headers of a part are too long");
   const head = new Map<string, string>();
-  for (const line of toText(bytes).split("\r\n")) {
+  for (const line of decodeField(bytes).split("\r\n")) {
     const colon = line.indexOf(":");
     const name = line.slice(0, Math.max(colon, 0)).toLowerCase();
     const value = line.slice(colon + 1).trim();
@@ -135,7 +135,7 @@ function readHead(bytes: Uint8Array): Map<string, string> {
   return head;
 }
 
-function toText(bytes: Uint8Array): string {
+function decodeField(bytes: Uint8Array): string {
   try {
     return decodeUtf8(bytes);
   } catch {
@@ -180,7 +180,7 @@ export function readPart(bytes: Uint8Array): FormPart {
   const content = bytes.subarray(end + headEnd.bytes.length);
   if (fileName !== undefined) return { name, value: new FormFile(fileName, type, content) };
   if (content.length > maxTextBytes) throw new FormError("a part that is not a file is too long");
-  return { name, value: toText(content) };
+  return { name, value: decodeField(content) };
 }
 
 /** Index after the blanks that may follow a boundary. */

@@ -1,13 +1,9 @@
 import { Budget, ExcessError } from "../lib/budget.ts";
-import { isObject, objectsIn, parseJson } from "../lib/json.ts";
+import { isObject, objectsIn, parseJson, stringOrEmpty } from "../lib/json.ts";
 import { cutEvents, maxEventBytes, readEvents } from "../lib/sse.ts";
 import { runNow, type Steps } from "../lib/steps.ts";
 
 type Item = Record<string, unknown>;
-
-function textOf(value: unknown): string {
-  return typeof value === "string" ? value : "";
-}
 
 /** Assembles the pieces of one kind of stream. */
 interface Assembly {
@@ -44,13 +40,13 @@ const heldMembers: Readonly<Record<string, readonly string[]>> = {
 /** An object with the strings of a piece appended to its own. */
 function joinStrings(known: Item, piece: Item, names: readonly string[]): Item {
   const joined = { ...known };
-  for (const name of names) joined[name] = textOf(known[name]) + textOf(piece[name]);
+  for (const name of names) joined[name] = stringOrEmpty(known[name]) + stringOrEmpty(piece[name]);
   return joined;
 }
 
 function addMembers({ members }: Choice, delta: Item): void {
   for (const name of textMembers) {
-    if (textOf(delta[name]) !== "") members[name] = textOf(members[name]) + textOf(delta[name]);
+    if (stringOrEmpty(delta[name]) !== "") members[name] = stringOrEmpty(members[name]) + stringOrEmpty(delta[name]);
   }
   for (const [name, inner] of Object.entries(heldMembers)) {
     const [known, piece] = [members[name], delta[name]];
@@ -87,9 +83,9 @@ function addSaid(choice: Choice, delta: Item): void {
   const { content, content_blocks: blocks } = delta;
   choice.text += saidIn(content, "text") || saidIn(blocks, "text");
   addMembers(choice, delta);
-  if (textOf(delta.reasoning_content) + textOf(delta.reasoning) !== "") return;
+  if (stringOrEmpty(delta.reasoning_content) + stringOrEmpty(delta.reasoning) !== "") return;
   const thought = saidIn(content, "thinking") || saidIn(blocks, "thinking");
-  if (thought !== "") choice.members.reasoning_content = textOf(choice.members.reasoning_content) + thought;
+  if (thought !== "") choice.members.reasoning_content = stringOrEmpty(choice.members.reasoning_content) + thought;
 }
 
 function addPiece(choices: Map<number, Choice>, piece: unknown): void {
@@ -98,7 +94,7 @@ function addPiece(choices: Map<number, Choice>, piece: unknown): void {
   const choice = choices.get(index) ?? { text: "", members: {}, toolCalls: new Map(), finishReason: null };
   choices.set(index, choice);
   const delta = isObject(piece.delta) ? piece.delta : {};
-  choice.text += textOf(piece.text);
+  choice.text += stringOrEmpty(piece.text);
   addSaid(choice, delta);
   addToolCalls(choice, delta.tool_calls);
   choice.finishReason = piece.finish_reason ?? choice.finishReason;
@@ -153,11 +149,11 @@ function assembleResponse(): Assembly {
   let open = "";
   return {
     push(chunk) {
-      const type = textOf(chunk.type);
+      const type = stringOrEmpty(chunk.type);
       if (!type.startsWith("response.")) return false;
       if (isObject(chunk.response)) response = chunk.response;
       isDone ||= endings.has(type);
-      if (type === "response.output_text.delta") open += textOf(chunk.delta);
+      if (type === "response.output_text.delta") open += stringOrEmpty(chunk.delta);
       if (type === "response.output_item.done") {
         items.push(chunk.item);
         open = "";
@@ -176,17 +172,17 @@ function assembleResponse(): Assembly {
 /** Adds an event's delta to a content block, by the type of the delta. */
 function addToBlock(block: Item, delta: Item): void {
   const { type, text, thinking, signature, partial_json: json } = delta;
-  if (type === "text_delta") block.text = textOf(block.text) + textOf(text);
-  else if (type === "thinking_delta") block.thinking = textOf(block.thinking) + textOf(thinking);
+  if (type === "text_delta") block.text = stringOrEmpty(block.text) + stringOrEmpty(text);
+  else if (type === "thinking_delta") block.thinking = stringOrEmpty(block.thinking) + stringOrEmpty(thinking);
   else if (type === "signature_delta") block.signature = signature;
-  else if (type === "input_json_delta") block.input = textOf(block.input) + textOf(json);
+  else if (type === "input_json_delta") block.input = stringOrEmpty(block.input) + stringOrEmpty(json);
 }
 
 /** A block whose input arrived as JSON text; no input is an empty object. */
 function toBlock(block: Item): Item {
   const { input } = block;
   if (typeof input === "string") return { ...block, input: parseJson(input) ?? input };
-  return input === undefined && textOf(block.type).endsWith("tool_use") ? { ...block, input: {} } : block;
+  return input === undefined && stringOrEmpty(block.type).endsWith("tool_use") ? { ...block, input: {} } : block;
 }
 
 /** Events of the Messages API (https://docs.claude.com/en/docs/build-with-claude/streaming). */
@@ -221,7 +217,7 @@ function addParts(parts: Item[], content: unknown): void {
   for (const part of added) {
     const last = parts.at(-1);
     const continues = last?.text !== undefined && part.text !== undefined && last.thought === part.thought;
-    if (continues) last.text = textOf(last.text) + textOf(part.text);
+    if (continues) last.text = stringOrEmpty(last.text) + stringOrEmpty(part.text);
     else parts.push({ ...part });
   }
 }
@@ -258,12 +254,12 @@ function assembleTranscript(): Assembly {
   return {
     push(event) {
       const { type, delta, text: said } = event;
-      if (!textOf(type).startsWith("transcript.text.")) return false;
-      if (type === "transcript.text.delta") text += textOf(delta);
+      if (!stringOrEmpty(type).startsWith("transcript.text.")) return false;
+      if (type === "transcript.text.delta") text += stringOrEmpty(delta);
       if (type === "transcript.text.segment") segments.push(event);
       if (type === "transcript.text.done") {
         last = event;
-        text = textOf(said);
+        text = stringOrEmpty(said);
       }
       return true;
     },

@@ -1,5 +1,5 @@
 import { Budget, ExcessError } from "../lib/budget.ts";
-import { isObject } from "../lib/json.ts";
+import { isObject, valueText } from "../lib/json.ts";
 import type { Steps } from "../lib/steps.ts";
 import type { SectionNode, Template, TemplateNode, TemplateProblem } from "./template.ts";
 
@@ -60,7 +60,7 @@ export class Renderer {
       this.#budget.value();
       if (this.#budget.isDue) yield this.#budget.endPiece();
       if (typeof node === "string") this.#add(node, pieces);
-      else if (node.kind === "variable") this.#add(toText(this.#find(node.path, frames)), pieces);
+      else if (node.kind === "variable") this.#add(shownValue(this.#find(node.path, frames)), pieces);
       else if (node.kind === "section") yield* this.#writeSection(node, frames, depth, pieces);
       else {
         const partial = this.#partials.get(node.name);
@@ -112,10 +112,9 @@ function hasMember(value: unknown, name: string): value is Record<string, unknow
   return (isObject(value) || Array.isArray(value)) && Object.hasOwn(value, name);
 }
 
-/** A value as text: objects and lists as JSON, missing values as an empty string. */
-function toText(value: unknown): string {
-  if (value === undefined || value === null) return "";
-  return typeof value === "object" ? JSON.stringify(value) : String(value);
+/** A value as a template shows it: missing ones as an empty string. */
+function shownValue(value: unknown): string {
+  return value === undefined || value === null ? "" : valueText(value);
 }
 
 /** The result of a rendering, or why it failed. */

@@ -49,3 +49,8 @@ export function placeCalls<Item>(
   });
   return [...placed, ...[...left.values()].flatMap(toBlocks)];
 }
+
+/** The text of a part of a content; empty for parts of other kinds. */
+export function textOfPart(part: unknown): string {
+  return isObject(part) && typeof part.text === "string" ? part.text : "";
+}

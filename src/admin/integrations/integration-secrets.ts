@@ -16,7 +16,7 @@ import { partnerForm } from "../../guardrails/partners/forms.ts";
 import { AddressRefusedError, requireBaseUrl } from "../../lib/address.ts";
 import { isHeaderName, isHeaderValue } from "../../lib/headers.ts";
 import { firstPlainIssue } from "../../lib/issues.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, valueText } from "../../lib/json.ts";
 import { isSecretHeader } from "../../lib/secret-names.ts";
 import { looksRandom, maskAddress } from "../../lib/secret-values.ts";
 import {
@@ -185,13 +185,9 @@ function checkValue(
   } else if (isSecretName(name, secretSettings)) return { secret: true };
   if (hidesSecret(value, secretSettings))
     refuseField(param, "holds a secret too deep: make it a field of configurations");
-  const text = toText(value);
+  const text = valueText(value);
   if (services.redactor.text(text) === text) return { secret: false };
   return typeof value === "string" ? { secret: true } : refuseField(param, "holds a secret: make it a string");
-}
-
-function toText(value: unknown): string {
-  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 function defaultParam(path: string): string {
@@ -281,9 +277,9 @@ export function changeCredentials(
     if (value === null || value === undefined) continue;
     const { secret } = checkValue(path, value, member, rules);
     if (!secret) draft.plain.set(path, value);
-    else if (toText(value).length > maxSecretLength)
+    else if (valueText(value).length > maxSecretLength)
       refuseField(paramOf(path), `must have at most ${maxSecretLength} characters`);
-    else draft.keepSecret(field, toText(value), isBase(member) ? maskAddress(toText(value)) : undefined);
+    else draft.keepSecret(field, valueText(value), isBase(member) ? maskAddress(valueText(value)) : undefined);
   }
   const { plain, masked, secrets, removed } = draft;
   for (const group of headerGroups) {

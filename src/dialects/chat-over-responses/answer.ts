@@ -1,11 +1,9 @@
-import { isObject, objectsIn, stringOf } from "../../lib/json.ts";
+import { isObject, objectsIn, stringOrEmpty } from "../../lib/json.ts";
 import type { ChatResponse } from "../../schemas/chat.ts";
 import { callPlace, trimPlaces } from "../../schemas/content-blocks.ts";
 import { toSignature } from "./signatures.ts";
 
 type Members = Record<string, unknown>;
-
-const textOf = (value: unknown): string => stringOf(value) ?? "";
 
 /** Chat usage from the usage of a response. */
 export function toChatUsage(usage: unknown): Members | undefined {
@@ -30,12 +28,14 @@ export function toFinishReason({ incomplete_details: details }: Members, hasCall
 
 /** The signature of a reasoning item; undefined without encrypted content. */
 export function signatureOf({ id, encrypted_content: encrypted }: Members): string | undefined {
-  return textOf(encrypted) === "" ? undefined : toSignature({ id: textOf(id), encrypted: textOf(encrypted) });
+  return stringOrEmpty(encrypted) === ""
+    ? undefined
+    : toSignature({ id: stringOrEmpty(id), encrypted: stringOrEmpty(encrypted) });
 }
 
 function toReasoningBlock(item: Members): Members {
   const thinking = objectsIn(item.summary)
-    .map(({ text }) => textOf(text))
+    .map(({ text }) => stringOrEmpty(text))
     .join("\n\n");
   const signature = signatureOf(item);
   return { type: "thinking", thinking, ...(signature !== undefined && { signature }) };
@@ -57,7 +57,7 @@ export function toChatAnswer(body: unknown): ChatResponse {
   const join = (type: string, member: string) =>
     parts
       .filter((part) => part.type === type)
-      .map((part) => textOf(part[member]))
+      .map((part) => stringOrEmpty(part[member]))
       .join("");
   const calls = output
     .filter(({ type }) => type === "function_call")
@@ -72,7 +72,7 @@ export function toChatAnswer(body: unknown): ChatResponse {
     ...(calls.length > 0 && { tool_calls: calls }),
   };
   return {
-    model: textOf(response.model),
+    model: stringOrEmpty(response.model),
     choices: [{ index: 0, message, finish_reason: toFinishReason(response, calls.length > 0) }],
     ...(usage && { usage }),
   };

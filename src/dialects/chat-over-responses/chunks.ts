@@ -1,9 +1,8 @@
-import { isObject, stringOf } from "../../lib/json.ts";
+import { isObject, stringOrEmpty } from "../../lib/json.ts";
 import { signatureOf, toChatUsage, toFinishReason } from "./answer.ts";
 
 type Members = Record<string, unknown>;
 
-const textOf = (value: unknown): string => stringOf(value) ?? "";
 const toReasoningBlock = (delta: Members): Members => ({ content_blocks: [{ index: 0, delta }] });
 
 /** Turns events of the Responses API into chat chunks (https://platform.openai.com/docs/api-reference/responses-streaming). */
@@ -18,7 +17,7 @@ export class ChunkMaker {
   push(event: Members): Members[] {
     switch (event.type) {
       case "response.created":
-        this.#model = isObject(event.response) ? textOf(event.response.model) : "";
+        this.#model = isObject(event.response) ? stringOrEmpty(event.response.model) : "";
         return [this.#chunk({ role: "assistant" })];
       case "response.output_text.delta":
         return [this.#chunk({ content: event.delta })];
@@ -29,7 +28,7 @@ export class ChunkMaker {
       case "response.reasoning_summary_text.delta":
         return [this.#chunk(toReasoningBlock({ thinking: event.delta }))];
       case "response.function_call_arguments.delta":
-        return this.#addArguments(event.output_index, textOf(event.delta));
+        return this.#addArguments(event.output_index, stringOrEmpty(event.delta));
       case "response.output_item.added":
         return isObject(event.item) ? this.#begin(event.item, event.output_index) : [];
       case "response.output_item.done":
@@ -67,7 +66,7 @@ export class ChunkMaker {
     }
     // some providers send the arguments only once they are complete
     const isUnsent = this.#calls.get(place)?.sent === "";
-    return isUnsent ? this.#addArguments(place, textOf(item.arguments)) : [];
+    return isUnsent ? this.#addArguments(place, stringOrEmpty(item.arguments)) : [];
   }
 
   #finish(response: Members): Members[] {

@@ -1,3 +1,4 @@
+import { valueText } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { DecisionsRequest } from "../../schemas/decisions.ts";
 import type { Question } from "./questions.ts";
@@ -19,14 +20,12 @@ const oneLabel = "Answer with the label of the option that fits best and nothing
 /** Output tokens for an answer in numbers, reasoning included. */
 const maxStructuredTokens = 8_192;
 
-const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
-
 function describe({ type, instructions, outcomes }: Question): string {
   const lines = outcomes.map(({ label, name, description }) => {
     if (type === "score") return `${label}: level ${name} of ${outcomes.length - 1}, ${description}`;
     return description === undefined ? `${label}: ${name}` : `${label}: ${name} (${description})`;
   });
-  return `${asText(instructions)}\nOptions:\n${lines.join("\n")}`;
+  return `${valueText(instructions)}\nOptions:\n${lines.join("\n")}`;
 }
 
 function toMessages({ state }: Situation, rule: string, asked: string): ChatRequest["messages"] {

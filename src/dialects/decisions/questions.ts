@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { InvalidRequestError } from "../../errors.ts";
 import { plainIssues } from "../../lib/issues.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, valueText } from "../../lib/json.ts";
 import { DecisionQuestion, type DecisionsRequest } from "../../schemas/decisions.ts";
 
 /** Most outcomes a question may have. */
@@ -28,7 +28,7 @@ export interface Question {
   outcomes: readonly Outcome[];
 }
 
-function refuse(name: string, member: string, problem: string): never {
+function refuseQuestion(name: string, member: string, problem: string): never {
   const param = `questions.${name}${member === "" ? "" : `.${member}`}`;
   throw new InvalidRequestError(`Invalid ${param}: ${problem}`, { param, code: "invalid_body" });
 }
@@ -48,7 +48,7 @@ export function listQuestions({ questions }: Partial<DecisionsRequest>): (readon
     // the original object: the schema's copy lacks names such as "constructor"
     if (checked.success) return [name, question];
     const [issue] = checked.issues;
-    return refuse(name, v.getDotPath(issue) ?? "", issue.message);
+    return refuseQuestion(name, v.getDotPath(issue) ?? "", issue.message);
   });
 }
 
@@ -58,35 +58,34 @@ export function labelOf(index: number): string {
   return index < 26 ? last : labelOf(Math.floor(index / 26) - 1) + last;
 }
 
-function toText(value: unknown): string | undefined {
-  if (value === undefined || value === null) return undefined;
-  return typeof value === "string" ? value : JSON.stringify(value);
+function descriptionOf(value: unknown): string | undefined {
+  return value === undefined || value === null ? undefined : valueText(value);
 }
 
 type Named = Omit<Outcome, "label">;
 
 function readNoul(name: string, { criteria }: DecisionQuestion): Named[] {
-  if (Array.isArray(criteria)) refuse(name, "criteria", "send an object with the keys true and false");
+  if (Array.isArray(criteria)) refuseQuestion(name, "criteria", "send an object with the keys true and false");
   const given: Record<string, unknown> = isObject(criteria) ? criteria : {};
   return ["true", "false"].map((outcome) => ({
     name: outcome,
-    description: Object.hasOwn(given, outcome) ? toText(given[outcome]) : undefined,
+    description: Object.hasOwn(given, outcome) ? descriptionOf(given[outcome]) : undefined,
   }));
 }
 
 function readOptions(name: string, { criteria }: DecisionQuestion): Named[] {
   if (!Array.isArray(criteria)) {
-    return Object.entries(criteria ?? {}).map(([option, text]) => ({ name: option, description: toText(text) }));
+    return Object.entries(criteria ?? {}).map(([option, text]) => ({ name: option, description: descriptionOf(text) }));
   }
   const names = criteria.filter((option) => typeof option === "string");
   const isList = names.length === criteria.length && new Set(names).size === names.length;
-  if (!isList) refuse(name, "criteria", "send a list of distinct strings, or an object of options");
+  if (!isList) refuseQuestion(name, "criteria", "send a list of distinct strings, or an object of options");
   return names.map((option) => ({ name: option, description: undefined }));
 }
 
 function readLevels(name: string, { criteria }: DecisionQuestion): Named[] {
-  if (!Array.isArray(criteria)) refuse(name, "criteria", "send a list of the levels, lowest first");
-  return criteria.map((text, index) => ({ name: String(index), description: toText(text) ?? "" }));
+  if (!Array.isArray(criteria)) refuseQuestion(name, "criteria", "send a list of the levels, lowest first");
+  return criteria.map((text, index) => ({ name: String(index), description: descriptionOf(text) ?? "" }));
 }
 
 const readers = { noul: readNoul, choice: readOptions, score: readLevels } as const;
@@ -109,7 +108,7 @@ export function readQuestions(request: Partial<DecisionsRequest>): Question[] {
     const { type, instructions } = question;
     const named = readers[type](name, question);
     if (named.length < 2 || named.length > maxOutcomes) {
-      refuse(name, "criteria", `send 2 to ${maxOutcomes} ${words[type]}`);
+      refuseQuestion(name, "criteria", `send 2 to ${maxOutcomes} ${words[type]}`);
     }
     return { name, type, instructions, outcomes: named.map((one, index) => ({ label: labelOf(index), ...one })) };
   });

@@ -1,4 +1,4 @@
-import { InvalidRequestError, UpstreamError } from "../../errors.ts";
+import { type Refuse, refuseWith, UpstreamError } from "../../errors.ts";
 import { nonEmptyString } from "../../lib/json.ts";
 import type { EmbeddingRequest, EmbeddingResponse } from "../../schemas/embeddings.ts";
 import type {
@@ -14,9 +14,7 @@ import { itemsOf, type Members, membersOf, numberOf } from "./members.ts";
 /** Fields that are mapped. */
 const mapped = new Set(["model", "stream", "content", "outputDimensionality"]);
 
-function refuse(message: string, param: string): never {
-  throw new InvalidRequestError(message, { param, code: "unsupported_parameter" });
-}
+const refuse: Refuse = refuseWith("unsupported_parameter");
 
 /** Text of the content to embed. */
 function readText(content: unknown): string {

@@ -9,7 +9,7 @@ interface FunctionTool {
   function: { name: string; description?: string; parameters: Members };
 }
 
-function refuse(message: string): never {
+function refuseToolConfig(message: string): never {
   throw new InvalidRequestError(message, { param: "toolConfig", code: "unsupported_parameter" });
 }
 
@@ -40,7 +40,8 @@ function restrict(functions: readonly FunctionTool[], allowed: readonly string[]
   if (allowed.length === 0) return [...functions];
   const names = new Set(allowed);
   const kept = functions.filter((tool) => names.has(tool.function.name));
-  if (kept.length === 0) refuse("Cannot restrict the tools to these names: the request has no such functions");
+  if (kept.length === 0)
+    refuseToolConfig("Cannot restrict the tools to these names: the request has no such functions");
   return kept;
 }
 
@@ -56,7 +57,7 @@ export function toTools({ tools, toolConfig }: Members, options: DialectOptions)
   const mode = typeof given === "string" ? given.toUpperCase() : "";
   const functions = toFunctions(tools, options);
   if (functions.length === 0) {
-    if (mode === "ANY") refuse("Cannot require a call: the provider of this model has none of these tools");
+    if (mode === "ANY") refuseToolConfig("Cannot require a call: the provider of this model has none of these tools");
     return {};
   }
   if (mode === "NONE") return { tools: functions, tool_choice: "none" };

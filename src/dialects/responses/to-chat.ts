@@ -50,18 +50,19 @@ function reportDropped(request: ResponsesRequest, { drop }: DialectOptions): voi
   if (tier !== "auto" && tier !== "default") drop("service_tier");
 }
 
-function refuse(param: string, message: string): never {
+function refuseField(param: string, message: string): never {
   throw new InvalidRequestError(message, { param, code: "unsupported_parameter" });
 }
 
 function refuseUnservable(request: ResponsesRequest): void {
   const { background, conversation, prompt, previous_response_id: previous, input } = request;
   const where = "the provider of this model does not have it";
-  if (background === true) refuse("background", `Cannot answer in the background: ${where}`);
-  if (conversation !== null && conversation !== undefined) refuse("conversation", `Cannot use conversation: ${where}`);
-  if (prompt !== null && prompt !== undefined) refuse("prompt", `Cannot use prompt: ${where}`);
+  if (background === true) refuseField("background", `Cannot answer in the background: ${where}`);
+  if (conversation !== null && conversation !== undefined)
+    refuseField("conversation", `Cannot use conversation: ${where}`);
+  if (prompt !== null && prompt !== undefined) refuseField("prompt", `Cannot use prompt: ${where}`);
   if (typeof previous === "string" && !isOwnResponseId(previous)) {
-    refuse(
+    refuseField(
       "previous_response_id",
       `Cannot continue from ${previous}: it was not created by the provider of this model`,
     );

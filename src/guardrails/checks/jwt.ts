@@ -292,7 +292,7 @@ function withoutClaims({ extractClaims, claimPrefix }: Jwt): Record<string, null
   return Object.fromEntries(extractClaims.map((claim) => [toHeaderName(claimPrefix, claim), null]));
 }
 
-function refuse(explanation: string, parameters: Jwt, signatureValid = false): CheckOutcome {
+function failedOutcome(explanation: string, parameters: Jwt, signatureValid = false): CheckOutcome {
   const data = { verdict: false, explanation, validations: { signatureValid } };
   return { pass: false, data, headers: withoutClaims(parameters) };
 }
@@ -327,7 +327,7 @@ export function createJwtCheck(tools: CheckTools): Check<Jwt> {
       const { jwks, jwksUri, introspectEndpoint, clockTolerance, maxTokenAge } = parameters;
       if (!jwks && !jwksUri && !introspectEndpoint) {
         const error = "Cannot check tokens: one of jwks, jwksUri and introspectEndpoint must be set";
-        return { ...refuse("There is nothing to check the token with", parameters), error };
+        return { ...failedOutcome("There is nothing to check the token with", parameters), error };
       }
       try {
         const token = readToken(input, parameters);
@@ -337,7 +337,7 @@ export function createJwtCheck(tools: CheckTools): Check<Jwt> {
         return await judge(valid, parameters, input.work);
       } catch (error) {
         const { message, isProven } = toProblem(error);
-        return refuse(message, parameters, isProven);
+        return failedOutcome(message, parameters, isProven);
       }
     },
   };

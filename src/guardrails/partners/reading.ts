@@ -7,7 +7,7 @@ import type { PartnerCall, Question } from "./types.ts";
  *
  * @throws {CheckError} Always.
  */
-function refuse(wanted: string): never {
+function refuseResponse(wanted: string): never {
   throw new CheckError(`Cannot use the response of the service: ${wanted} is missing`, { name: "PartnerError" });
 }
 
@@ -24,23 +24,23 @@ function readAt(value: unknown, path: Place): unknown {
 export const needed = {
   object(value: unknown, ...path: Place): Record<string, unknown> {
     const found = readAt(value, path);
-    return isObject(found) ? found : refuse(path.join(".") || "an object");
+    return isObject(found) ? found : refuseResponse(path.join(".") || "an object");
   },
   list(value: unknown, ...path: Place): readonly unknown[] {
     const found = readAt(value, path);
-    return Array.isArray(found) ? found : refuse(path.join(".") || "a list");
+    return Array.isArray(found) ? found : refuseResponse(path.join(".") || "a list");
   },
   text(value: unknown, ...path: Place): string {
     const found = readAt(value, path);
-    return typeof found === "string" ? found : refuse(path.join("."));
+    return typeof found === "string" ? found : refuseResponse(path.join("."));
   },
   boolean(value: unknown, ...path: Place): boolean {
     const found = readAt(value, path);
-    return typeof found === "boolean" ? found : refuse(path.join("."));
+    return typeof found === "boolean" ? found : refuseResponse(path.join("."));
   },
   number(value: unknown, ...path: Place): number {
     const found = readAt(value, path);
-    return typeof found === "number" ? found : refuse(path.join("."));
+    return typeof found === "number" ? found : refuseResponse(path.join("."));
   },
 };
 

@@ -11,7 +11,7 @@ export const sealedOptions = { kind: "batches", field: "options" } as const;
 /** Most characters of all headers of a batch together. */
 const maxLength = 64 * 1024;
 
-function refuse(message: string): never {
+function refuseOptions(message: string): never {
   throw new InvalidRequestError(message, { param: "gateway_options", code: "invalid_gateway_options" });
 }
 
@@ -30,15 +30,17 @@ export function readGatewayOptions(
     const prefix = headerPrefixes.find((one) => lower.startsWith(one));
     const name = prefix === undefined ? lower : `x-gateway-${lower.slice(prefix.length)}`;
     if (prefix === undefined && lower !== "authorization") {
-      refuse(`Cannot use ${written}: give headers that begin with x-gateway-, or authorization`);
+      refuseOptions(`Cannot use ${written}: give headers that begin with x-gateway-, or authorization`);
     }
-    if (name === "x-gateway-api-key") refuse("Cannot use x-gateway-api-key: a batch runs with the key that created it");
+    if (name === "x-gateway-api-key")
+      refuseOptions("Cannot use x-gateway-api-key: a batch runs with the key that created it");
     const text = typeof value === "object" ? JSON.stringify(value) : String(value);
-    if (!/^[a-z0-9-]+$/.test(name) || !isHeaderValue(text)) refuse(`Cannot use ${written}: it is not a valid header`);
+    if (!/^[a-z0-9-]+$/.test(name) || !isHeaderValue(text))
+      refuseOptions(`Cannot use ${written}: it is not a valid header`);
     headers[name] = text;
   }
   if (JSON.stringify(headers).length > maxLength)
-    refuse(`Cannot use gateway_options: they are longer than ${maxLength}`);
+    refuseOptions(`Cannot use gateway_options: they are longer than ${maxLength}`);
   return headers;
 }
 

@@ -94,7 +94,11 @@ function toClaim({ limit, bucket }: AppliedLimit, expected: Estimate): Claim {
 }
 
 /** Refuses a request for which a limit has no room, or whose limits cannot be checked. */
-function refuse({ kind, holder, limit, code }: AppliedLimit, { resetsAt, isAway }: Refusal, now: number): never {
+function refuseOverLimit(
+  { kind, holder, limit, code }: AppliedLimit,
+  { resetsAt, isAway }: Refusal,
+  now: number,
+): never {
   if (isAway) {
     throw new LimitsUnavailableError("Cannot check the limits of this request: the counters do not respond", {
       code: "limits_unavailable",
@@ -201,7 +205,7 @@ function book(call: PricedCall & CallFacts, limits: ApplicableLimits, context: C
     if ("claim" in outcome) {
       const refused = applied[claims.indexOf(outcome.claim)] ?? first;
       const noted = noteRates({ applied, states: outcome.states }, context);
-      const end = () => refuse(refused, outcome, services.steadyTime());
+      const end = () => refuseOverLimit(refused, outcome, services.steadyTime());
       return noted ? noted.then(end) : end();
     }
     // the request ended while it waited

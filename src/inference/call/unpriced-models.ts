@@ -73,7 +73,7 @@ function usesNoModel({ body }: PricedCall, { method, log: { model, operation } }
 }
 
 /** @throws {BudgetError} 412 */
-function refuse(what: string): never {
+function refuseUnpriced(what: string): never {
   throw new BudgetError(`Cannot make this call: the organisation allows only models with a price, and ${what}`, {
     code: "unpriced_model",
     param: "model",
@@ -87,9 +87,9 @@ function requirePrice(call: PricedCall, context: CallerContext): void {
   const isFree = services.providers.get(provider)?.isFree || isFreeRoute(log.operation);
   if (isFree || usesNoModel(call, context)) return;
   const models = modelsOf(call, log);
-  if (models.length === 0) refuse("the request names none that can be read");
+  if (models.length === 0) refuseUnpriced("the request names none that can be read");
   const unpriced = models.find((model) => !(log.prices ? log.prices(model) : findPriceTiers(provider, model)));
-  if (unpriced !== undefined) refuse(`${unpriced} of ${provider} has none`);
+  if (unpriced !== undefined) refuseUnpriced(`${unpriced} of ${provider} has none`);
 }
 
 /**

@@ -18,7 +18,7 @@ const maxFieldBytes = 64 * 1024;
 /** How much of a line is examined for an object. */
 const maxProbe = 1024 * 1024;
 
-function refuse(message: string, param: string, code = "invalid_body"): never {
+function refuseUpload(message: string, param: string, code = "invalid_body"): never {
   throw new InvalidRequestError(message, { param, code });
 }
 
@@ -27,7 +27,7 @@ async function readField({ name, body }: MultipartPart): Promise<string> {
   let text = "";
   for await (const piece of body) {
     text += decoder.decode(piece, { stream: true });
-    if (text.length > maxFieldBytes) refuse(`Cannot read the form: ${name} is too long`, name);
+    if (text.length > maxFieldBytes) refuseUpload(`Cannot read the form: ${name} is too long`, name);
   }
   return text + decoder.decode();
 }
@@ -72,17 +72,17 @@ class JsonLinesProbe {
 const linePurposes: readonly string[] = ["batch", "fine-tune"];
 
 function requirePurpose(purpose: string | undefined): string {
-  if (purpose === undefined) return refuse("Cannot store the file: the form has no purpose", "purpose");
+  if (purpose === undefined) return refuseUpload("Cannot store the file: the form has no purpose", "purpose");
   if (filePurposes.some((known) => known === purpose)) return purpose;
-  return refuse(`Cannot store the file: purpose is one of ${filePurposes.join(", ")}`, "purpose");
+  return refuseUpload(`Cannot store the file: purpose is one of ${filePurposes.join(", ")}`, "purpose");
 }
 
 function requireContent(probe: JsonLinesProbe, purpose: string): void {
-  if (probe.bytes === 0) refuse("Cannot store the file: it is empty", "file", "invalid_file");
+  if (probe.bytes === 0) refuseUpload("Cannot store the file: it is empty", "file", "invalid_file");
   if (!linePurposes.includes(purpose)) return;
-  if (!probe.isText) refuse("Cannot store the file: it is not UTF-8", "file", "invalid_file");
+  if (!probe.isText) refuseUpload("Cannot store the file: it is not UTF-8", "file", "invalid_file");
   if (probe.hasObject) return;
-  refuse("Cannot store the file: no line of it is a JSON object; send JSON Lines", "file", "invalid_file");
+  refuseUpload("Cannot store the file: no line of it is a JSON object; send JSON Lines", "file", "invalid_file");
 }
 
 /** When the file expires, from `expires_after[anchor]` and `expires_after[seconds]`, or from one JSON field. */
@@ -94,7 +94,7 @@ function readExpiry(fields: ReadonlyMap<string, string>, createdAt: number): num
   const given = whole === undefined ? { anchor: anchor ?? "created_at", seconds: Number(seconds) } : parseJson(whole);
   const checked = v.safeParse(ExpiresAfter, given);
   if (checked.success) return createdAt + checked.output.seconds * 1000;
-  return refuse(
+  return refuseUpload(
     "Cannot use expires_after: anchor must be created_at, and seconds from 3600 to 2592000",
     "expires_after",
     "invalid_body",
@@ -104,8 +104,8 @@ function readExpiry(fields: ReadonlyMap<string, string>, createdAt: number): num
 function requireName(name: string | undefined): string {
   const text = (name ?? "").toWellFormed();
   if (text === "" || text.length > 255)
-    return refuse("Cannot store the file: its name must have 1 to 255 characters", "file");
-  if (hasControlCharacter(text)) refuse("Cannot store the file: its name holds control characters", "file");
+    return refuseUpload("Cannot store the file: its name must have 1 to 255 characters", "file");
+  if (hasControlCharacter(text)) refuseUpload("Cannot store the file: its name holds control characters", "file");
   return text;
 }
 
@@ -131,7 +131,7 @@ class UploadForm {
 
   async store(context: CallerContext): Promise<GatewayFileRow> {
     const file = await this.nextFile();
-    if (!file) return refuse("Cannot store the file: the form has no file", "file");
+    if (!file) return refuseUpload("Cannot store the file: the form has no file", "file");
     const filename = requireName(file.filename);
     const early = this.#fields.get("purpose");
     if (early !== undefined) requirePurpose(early);
@@ -140,7 +140,7 @@ class UploadForm {
       filename,
       content: probe.watch(file.body),
       complete: async (createdAt) => {
-        if (await this.nextFile()) refuse("Cannot store the file: the form has more than one file", "file");
+        if (await this.nextFile()) refuseUpload("Cannot store the file: the form has more than one file", "file");
         const purpose = requirePurpose(this.#fields.get("purpose"));
         requireContent(probe, purpose);
         return { purpose, expiresAt: readExpiry(this.#fields, createdAt) };
@@ -168,7 +168,7 @@ export async function receiveFile(context: CallerContext): Promise<GatewayFileRo
   try {
     return await new UploadForm(parts, context.header("file-purpose")).store(context);
   } catch (error) {
-    if (error instanceof MultipartError) refuse(error.message, "file");
+    if (error instanceof MultipartError) refuseUpload(error.message, "file");
     throw toBodyError(error, bytes);
   } finally {
     // does not wait for the rest of the body

@@ -18,7 +18,7 @@ const shapes: { readonly [Type in RequestType]?: readonly [request: v.GenericSch
 
 const isList = (value: unknown): boolean => Array.isArray(value) && value.every(isObject);
 
-function refuse(what: string): never {
+function refuseChange(what: string): never {
   throw new UpstreamError(502, `Cannot use a guardrail's version of the ${what}: this route has no such ${what}`, {
     code: "guardrail_bad_change",
   });
@@ -27,7 +27,7 @@ function refuse(what: string): never {
 /** @throws {UpstreamError} 502 for a request that no longer fits its route after a guardrail changed it. */
 export function requireRequest(requestType: RequestType, before: Body, now: Body): void {
   const [schema] = shapes[requestType] ?? [];
-  if (schema && before !== now && !v.is(schema, now) && v.is(schema, before)) refuse("request");
+  if (schema && before !== now && !v.is(schema, now) && v.is(schema, before)) refuseChange("request");
 }
 
 /**
@@ -42,5 +42,5 @@ export function requireAnswer(
   const [, name] = shapes[requestType] ?? [];
   if (name === undefined || before === now || !isList(before[name]) || isList(now[name])) return;
   onRefuse();
-  refuse("answer");
+  refuseChange("answer");
 }

@@ -16,7 +16,7 @@ const maxSpans = 2_048;
 const protobufType = "application/x-protobuf";
 
 /** @throws {InvalidRequestError} 400 */
-function refuse(problem: string, cause?: unknown): never {
+function refuseTraces(problem: string, cause?: unknown): never {
   throw new InvalidRequestError(`Cannot read the traces: ${problem}`, { code: "invalid_body", cause });
 }
 
@@ -25,10 +25,10 @@ async function readJson(bytes: Uint8Array, budget: Budget): Promise<ReadExport> 
     const request = await turns.run(() => budget.json(bytes));
     if (isObject(request)) return { request, beyond: 0 };
   } catch (cause) {
-    if (cause instanceof SyntaxError || cause instanceof TypeError) refuse("the body is not valid JSON", cause);
+    if (cause instanceof SyntaxError || cause instanceof TypeError) refuseTraces("the body is not valid JSON", cause);
     throw cause;
   }
-  return refuse("the body is not a JSON object");
+  return refuseTraces("the body is not a JSON object");
 }
 
 async function readProtobuf(bytes: Uint8Array, budget: Budget): Promise<ReadExport> {
@@ -36,7 +36,7 @@ async function readProtobuf(bytes: Uint8Array, budget: Budget): Promise<ReadExpo
     return await budget.run(readExportRequest(bytes, budget, maxSpans));
   } catch (cause) {
     if (!(cause instanceof ProtobufError)) throw cause;
-    return refuse(cause.message, cause);
+    return refuseTraces(cause.message, cause);
   }
 }
 
@@ -49,7 +49,7 @@ interface ListedSpan {
 /** The spans of an export request, up to the limit, and how many lie beyond it. */
 function listSpans({ request, beyond }: ReadExport): { spans: ListedSpan[]; beyond: number } {
   if (request.resourceSpans !== undefined && !Array.isArray(request.resourceSpans)) {
-    refuse("resourceSpans must be a list");
+    refuseTraces("resourceSpans must be a list");
   }
   const listed: ListedSpan[] = [];
   let further = beyond;

@@ -35,14 +35,14 @@ const listAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write",
 /** A model as a path or a body names it, without its collection. */
 const plainName = (model: string): string => model.replace(/^models\//, "");
 
-function refuse(message: string): never {
+function refuseModel(message: string): never {
   throw new InvalidRequestError(message, { param: "model", code: "invalid_model" });
 }
 
 /** The model of the path; clients leave out the collection where a name has a slash. */
 function modelOf({ slug, model = "" }: CallerContext["params"]): string {
   if (slug !== undefined) return `@${slug}/${model}`;
-  return plainName(model) || refuse("Cannot use this path: it has no model name");
+  return plainName(model) || refuseModel("Cannot use this path: it has no model name");
 }
 
 /** Refuses bodies that name another model than the path: the model that is called must be the one that was checked. */
@@ -52,7 +52,7 @@ function requireSameModel(body: Record<string, unknown>, model: string): void {
   for (const holder of [body, ...inner]) {
     const named: unknown = isObject(holder) ? holder.model : undefined;
     if (typeof named === "string" && named !== "" && plainName(named) !== model) {
-      refuse("Cannot use the model of the body: it differs from the model in the path");
+      refuseModel("Cannot use the model of the body: it differs from the model in the path");
     }
   }
 }

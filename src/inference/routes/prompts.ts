@@ -19,7 +19,7 @@ import { readView, refuseUnreadable } from "../target/stored-provider.ts";
 /** Most partials one prompt includes, each counted once. */
 const maxPartials = 100;
 
-function refuse(message: string, code: string, param: string): never {
+function refusePrompt(message: string, code: string, param: string): never {
   throw new InvalidRequestError(message, { code, param });
 }
 
@@ -29,7 +29,9 @@ function rememberParsed<Parsed extends object>(parse: (text: string) => Parsed |
   return (version: { readonly template: string }): Parsed => {
     const parsed = known.get(version) ?? parse(version.template);
     known.set(version, parsed);
-    return isProblem(parsed) ? refuse(`Cannot use this prompt: ${parsed.problem}`, "invalid_prompt", "id") : parsed;
+    return isProblem(parsed)
+      ? refusePrompt(`Cannot use this prompt: ${parsed.problem}`, "invalid_prompt", "id")
+      : parsed;
   };
 }
 
@@ -67,7 +69,11 @@ async function readPartials(
   for (let name = left.pop(); name !== undefined; name = left.pop()) {
     if (found.has(name) || missing.has(name)) continue;
     if (found.size + missing.size === maxPartials) {
-      refuse(`Cannot render this prompt: it includes more than ${maxPartials} partials`, "prompt_too_large", "id");
+      refusePrompt(
+        `Cannot render this prompt: it includes more than ${maxPartials} partials`,
+        "prompt_too_large",
+        "id",
+      );
     }
     const reference = readPromptReference(name);
     const stored = partials.records.get(reference.name);
@@ -82,7 +88,7 @@ async function readPartials(
     left.push(...namesOf([template]).partials);
   }
   if (missing.size > 0) {
-    refuse(`Missing variable partials: ${[...missing].toSorted().join(", ")}`, "missing_partials", "id");
+    refusePrompt(`Missing variable partials: ${[...missing].toSorted().join(", ")}`, "missing_partials", "id");
   }
   return found;
 }
@@ -118,14 +124,15 @@ async function fillPrompt({ value }: JsonBody<PromptRequest>, context: CallerCon
   // some clients repeat the prompt of the path in the body
   const { variables, promptID: _, prompt_id: __, ...given } = value;
   const own = ["messages", "prompt"].find((name) => given[name] !== undefined);
-  if (own !== undefined) refuse(`Cannot use ${own} here: the saved prompt sets it`, "invalid_body", own);
+  if (own !== undefined) refusePrompt(`Cannot use ${own} here: the saved prompt sets it`, "invalid_body", own);
   const view = await readView(context);
   const version = await findVersion(context, view);
   const prompt = toPrompt(version);
   const partials = await readPartials(prompt, view);
   const budget = createRenderBudget();
   const rendered = await budget.run(renderPrompt(prompt, { variables, partials }, budget));
-  if ("problem" in rendered) return refuse(`Cannot render this prompt: ${rendered.problem}`, "prompt_too_large", "id");
+  if ("problem" in rendered)
+    return refusePrompt(`Cannot render this prompt: ${rendered.problem}`, "prompt_too_large", "id");
   return {
     operation: prompt.kind,
     request: { ...readParameters(version), ...rendered, ...given },

@@ -28,7 +28,7 @@ const ownHeaders = new Set(["api-key", "csrf", "trace-id", "span-id", "parent-sp
 /** Headers of vendors that change a response. */
 const vendorHeader = /^(?:anthropic|openai)-/;
 
-function refuse(why: string, code = "log_not_replayable", param = "id"): never {
+function refuseReplay(why: string, code = "log_not_replayable", param = "id"): never {
   throw new InvalidRequestError(`Cannot replay this request: ${why}`, { code, param });
 }
 
@@ -58,11 +58,12 @@ function requireBody({ details, content }: StoredLog, rows: readonly Endpoint[])
   const row = rows.find((one) => "operation" in one && one.operation === operation && one.kind !== "key");
   const type = content?.request.headers["content-type"];
   const isJson = row?.kind === "json" || (row?.kind === "form" && row.acceptsJson && type && isJsonType(type));
-  if (!isJson || method !== "POST") refuse(`only requests with a JSON body can be, not ${operation || "this one"}`);
+  if (!isJson || method !== "POST")
+    refuseReplay(`only requests with a JSON body can be, not ${operation || "this one"}`);
   const body = content?.request.body ?? null;
-  if (!content || body === null) return refuse("its body was not stored");
-  if (content.request.truncated) return refuse("its stored body is cut");
-  if (body.includes(masked)) return refuse("a credential in its stored body is masked");
+  if (!content || body === null) return refuseReplay("its body was not stored");
+  if (content.request.truncated) return refuseReplay("its stored body is cut");
+  if (body.includes(masked)) return refuseReplay("a credential in its stored body is masked");
   return body;
 }
 
@@ -85,7 +86,7 @@ function writeConfig(config: string | object): string {
     (letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, "0")}`,
   );
   if (isHeaderValue(plain)) return plain;
-  return refuse("config must be the slug of a saved config, or a config", "invalid_config", "config");
+  return refuseReplay("config must be the slug of a saved config, or a config", "invalid_config", "config");
 }
 
 /** Whether a config says where requests go. */
@@ -113,7 +114,8 @@ function headersOf(
     if (config !== undefined && (isReplaced || isHidden(value))) continue;
     if (bare === "virtual-key") continue;
     const shown = bare === "config" ? (savedConfig ?? value) : value;
-    if (isHidden(shown)) refuse(`the value of ${name} is not stored; name a config`, "header_not_stored", "config");
+    if (isHidden(shown))
+      refuseReplay(`the value of ${name} is not stored; name a config`, "header_not_stored", "config");
     sent.set(bare === undefined ? name : `x-gateway-${bare}`, shown);
   }
   if (config !== undefined) sent.set("x-gateway-config", writeConfig(config));
@@ -128,14 +130,14 @@ async function toRequest(
 ): Promise<Request> {
   const body = requireBody(stored, rows);
   const { details, content } = stored;
-  const { request } = content ?? refuse("its body was not stored");
+  const { request } = content ?? refuseReplay("its body was not stored");
   const headers = headersOf(request, { config, savedConfig: details.config }, context);
   const { virtual_key: virtualKey, provider, path } = details;
   if (config === undefined) {
     const isStored = virtualKey !== undefined;
     const needsNone = provider !== null && context.services.providers.get(provider)?.isKeyless === true;
     if (!isStored && !needsNone && (await sentCredential(request, context))) {
-      refuse(
+      refuseReplay(
         "the credential for its provider is not stored; name a config or a stored provider",
         "credential_not_stored",
         "config",
@@ -143,7 +145,7 @@ async function toRequest(
     }
     const wasNamed = Object.keys(request.headers).some((name) => name.endsWith("-virtual-key"));
     if (wasNamed && virtualKey === undefined)
-      refuse("the name of its stored provider is not stored; name a config", "header_not_stored", "config");
+      refuseReplay("the name of its stored provider is not stored; name a config", "header_not_stored", "config");
     if (wasNamed) headers.set("x-gateway-virtual-key", virtualKey ?? "");
   }
   headers.set("x-gateway-trace-id", context.traceId);

@@ -13,7 +13,7 @@ function bearerOf({ headers }: RequestContext): string | undefined {
   return /^bearer +([^\s,]+)$/i.exec(headers.get("authorization") ?? "")?.[1];
 }
 
-function refuse(message: string): never {
+function refuseCaller(message: string): never {
   throw new AuthenticationError(message, { code: "invalid_token" });
 }
 
@@ -39,10 +39,10 @@ async function authenticateOwn(context: RequestContext, token: string): Promise<
   if (!access) {
     // identity providers sign access tokens in the same form
     if (issuerIn(token) !== issuerOf(context)) return undefined;
-    return refuse(isOver);
+    return refuseCaller(isOver);
   }
   if (access.issuer !== issuerOf(context) || access.audience !== resourceOf(context)) {
-    return refuse("Cannot use this token: it is for another address");
+    return refuseCaller("Cannot use this token: it is for another address");
   }
   const principal = await principalOf(context, access);
   return withCaller(context, principal, {
@@ -50,7 +50,7 @@ async function authenticateOwn(context: RequestContext, token: string): Promise<
     providerCredential: undefined,
     providerAuthorization: undefined,
     authenticateAgain: async () =>
-      (await context.services.oauth.accessTokens.verify(token)) ? principalOf(context, access) : refuse(isOver),
+      (await context.services.oauth.accessTokens.verify(token)) ? principalOf(context, access) : refuseCaller(isOver),
   });
 }
 
@@ -64,7 +64,7 @@ const isOver = "Cannot use this token: it is not valid, or not any more";
 async function principalOf(context: RequestContext, access: VerifiedAccess): Promise<Principal> {
   if (access.keyId == null) return access.principal;
   const key = await findSignInKey(context, access);
-  if (!key) return refuse("Cannot use this token: the key of its user is not valid any more");
+  if (!key) return refuseCaller("Cannot use this token: the key of its user is not valid any more");
   const known = principals.get(access);
   if (known?.key === key) return known.principal;
   const { keyId, defaults, limits } = key;

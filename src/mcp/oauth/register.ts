@@ -24,7 +24,7 @@ function readMetadata(value: unknown): ClientMetadata {
   return output;
 }
 
-function refuse(member: string, problem: string): never {
+function refuseClient(member: string, problem: string): never {
   throw new OauthError("invalid_client_metadata", `Cannot register this client: ${member} ${problem}`, {
     param: member,
   });
@@ -35,14 +35,14 @@ function toRegistered(metadata: ClientMetadata): ClientMetadata {
   const { jwks: _jwks, jwks_uri: _uri, ...others } = metadata;
   const method = metadata.token_endpoint_auth_method ?? "none";
   if (method === "private_key_jwt") {
-    refuse("token_endpoint_auth_method", "private_key_jwt needs a client metadata document or an administrator");
+    refuseClient("token_endpoint_auth_method", "private_key_jwt needs a client metadata document or an administrator");
   }
   const grants = metadata.grant_types?.filter(isGrantType) ?? ["authorization_code", "refresh_token"];
   // clients that act for themselves are made by administrators
   const grantTypes = grants.filter((grant) => grant !== "client_credentials");
-  if (!grantTypes.includes("authorization_code")) refuse("grant_types", "must have authorization_code");
+  if (!grantTypes.includes("authorization_code")) refuseClient("grant_types", "must have authorization_code");
   if (metadata.response_types?.length && !metadata.response_types.includes("code")) {
-    refuse("response_types", "must have code");
+    refuseClient("response_types", "must have code");
   }
   return { ...others, grant_types: grantTypes, scope: readScope(metadata.scope).join(" ") };
 }

@@ -5,7 +5,7 @@ import { sha256Hex } from "../../lib/hash.ts";
 
 const encoder = new TextEncoder();
 
-function refuse(param: string, problem: string, cause?: unknown): never {
+function refuseKey(param: string, problem: string, cause?: unknown): never {
   throw new InvalidRequestError(`Cannot use ${param}: ${problem}`, {
     param,
     code: "invalid_private_key",
@@ -92,7 +92,7 @@ async function decrypt(der: Uint8Array<ArrayBuffer>, passphrase: string, param: 
   const hash = prf ? hashes[hexOf(prf.content)] : "SHA-1";
   const iterations = Number.parseInt(hexOf(rounds?.content) || "0", 16);
   if (hexOf(kind?.content) !== pbes2 || !bits || !hash || !salt || !iv || !sealed || iterations > maxRounds) {
-    return refuse(param, "its encryption is not supported; use PBKDF2 with AES-128 or AES-256");
+    return refuseKey(param, "its encryption is not supported; use PBKDF2 with AES-128 or AES-256");
   }
   const base = await crypto.subtle.importKey("raw", encoder.encode(passphrase), "PBKDF2", false, ["deriveKey"]);
   const derive = { name: "PBKDF2", salt: salt.content, iterations, hash };
@@ -100,7 +100,7 @@ async function decrypt(der: Uint8Array<ArrayBuffer>, passphrase: string, param: 
   try {
     return new Uint8Array(await crypto.subtle.decrypt({ name: "AES-CBC", iv: iv.content }, key, sealed.content));
   } catch (cause) {
-    return refuse(param, "its passphrase is wrong", cause);
+    return refuseKey(param, "its passphrase is wrong", cause);
   }
 }
 
@@ -111,7 +111,7 @@ function readPem(text: string, param: string): { kind: string; der: Uint8Array<A
   try {
     const plain = text.includes("-----BEGIN") ? text : atob(text.replace(/\s/g, ""));
     const [, kind, body] = armour.exec(plain.replaceAll("\\n", "\n")) ?? [];
-    if (body?.includes("Proc-Type")) refuse(param, "convert it to PKCS #8 first (openssl pkcs8 -topk8)");
+    if (body?.includes("Proc-Type")) refuseKey(param, "convert it to PKCS #8 first (openssl pkcs8 -topk8)");
     const binary = kind === undefined ? plain : atob((body ?? "").replace(/\s/g, ""));
     return {
       kind: kind ?? "PRIVATE KEY",
@@ -119,7 +119,7 @@ function readPem(text: string, param: string): { kind: string; der: Uint8Array<A
     };
   } catch (cause) {
     if (cause instanceof InvalidRequestError) throw cause;
-    return refuse(param, "it is not a key in PEM form", cause);
+    return refuseKey(param, "it is not a key in PEM form", cause);
   }
 }
 
@@ -161,13 +161,13 @@ async function importRsaKey(
     let pkcs8 = der;
     if (kind === "RSA PRIVATE KEY") pkcs8 = writeElement(0x30, rsaHead, writeElement(4, der));
     if (kind === "ENCRYPTED PRIVATE KEY") {
-      if (!passphrase) refuse(param, "it is encrypted; set its passphrase");
+      if (!passphrase) refuseKey(param, "it is encrypted; set its passphrase");
       pkcs8 = await decrypt(der, passphrase, param);
     }
     const algorithm = { name: "RSASSA-PKCS1-v1_5", hash: "SHA-256" };
     return await crypto.subtle.importKey("pkcs8", pkcs8, algorithm, false, ["sign"]);
   } catch (cause) {
     if (cause instanceof InvalidRequestError) throw cause;
-    return refuse(param, "it is not an RSA key", cause);
+    return refuseKey(param, "it is not an RSA key", cause);
   }
 }

@@ -8,7 +8,7 @@ import { type MediaInput, readInputs, requireBytes } from "../shared/media-input
 import { refuseMember } from "../shared/messages.ts";
 import { readCounts } from "./counts.ts";
 import type { BedrockModel } from "./model.ts";
-import { type Block, refuse } from "./parts.ts";
+import { type Block, refuseValue } from "./parts.ts";
 import { CohereEmbeddings, NovaEmbeddings, TitanEmbedding } from "./wire.ts";
 
 /** Fields that are not converted are forwarded to the model. */
@@ -92,7 +92,7 @@ export function toEmbedding(request: EmbeddingRequest, model: BedrockModel, opti
   if (model.vendor === "cohere") return toCohere(request, options);
   if (model.vendor === "amazon" && model.name.startsWith("titan-embed")) return toTitan(request, model, options);
   if (model.vendor === "amazon" && model.name.startsWith("nova")) return toNova(request, options);
-  return refuse("Cannot embed with this model: only Titan, Nova and Cohere models are supported", "model");
+  return refuseValue("Cannot embed with this model: only Titan, Nova and Cohere models are supported", "model");
 }
 
 /** Splits a request to the size of one call; Amazon's own models take one input per call. */

@@ -5,7 +5,7 @@ import { isCallPlace, isReasoningPart, placeCalls } from "../../schemas/content-
 import { readCallArguments } from "../core/fit-messages.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { type BedrockModel, isNova, takesCachePoints } from "./model.ts";
-import { type Block, mediaPart, refuse } from "./parts.ts";
+import { type Block, mediaPart, refuseValue } from "./parts.ts";
 
 type Message = ChatRequest["messages"][number];
 
@@ -69,7 +69,7 @@ function reasoningBlocks(part: Record<string, unknown>, { model, options }: Mess
 
 function partBlocks(part: unknown, rules: MessageRules): Block[] {
   if (typeof part === "string") return isBlank(part) ? [] : [{ text: part }];
-  if (!isObject(part)) refuse("Cannot read a part of a message: it is not an object");
+  if (!isObject(part)) refuseValue("Cannot read a part of a message: it is not an object");
   if (isReasoningPart(part)) return reasoningBlocks(part, rules);
   const text = part.type === "text" || part.type === "refusal" ? (part.text ?? part.refusal) : undefined;
   if (isBlank(text)) return [];
@@ -128,7 +128,7 @@ function turnOf(message: Message, rules: MessageRules): Turn {
     return { role: "assistant", content: [...assistantBlocks(message, rules), ...cachePoints(message, rules)] };
   }
   if (toolRoles.has(message.role)) return { role: "user", content: resultBlocks(message, rules) };
-  if (message.role !== "user") refuse(`Cannot send a message with the role ${message.role} to this provider`);
+  if (message.role !== "user") refuseValue(`Cannot send a message with the role ${message.role} to this provider`);
   return { role: "user", content: [...contentBlocks(message.content, rules), ...cachePoints(message, rules)] };
 }
 
@@ -187,7 +187,7 @@ export function toSystem(messages: ChatRequest["messages"], rules: MessageRules)
       const parts = Array.isArray(message.content) ? message.content : [message.content ?? ""];
       const blocks = parts.flatMap((part) => partBlocks(part, rules));
       if (blocks.some((block) => !("text" in block || "cachePoint" in block))) {
-        refuse("Cannot send this system message to the provider: it contains more than text");
+        refuseValue("Cannot send this system message to the provider: it contains more than text");
       }
       return [...blocks, ...cachePoints(message, rules)];
     });

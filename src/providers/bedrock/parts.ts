@@ -6,7 +6,7 @@ import { isObject, nonEmptyString } from "../../lib/json.ts";
 export type Block = Record<string, unknown>;
 
 /** @throws {InvalidRequestError} Always: the content cannot be sent. */
-export function refuse(message: string, param = "messages"): never {
+export function refuseValue(message: string, param = "messages"): never {
   throw new InvalidRequestError(message, { param, code: "unsupported_value" });
 }
 
@@ -72,7 +72,8 @@ function mediaBlock(type: string, source: Block, name: string | undefined): Bloc
   if (plain.startsWith("image/")) return { image: { format, source } };
   if (plain.startsWith("video/")) return { video: { format, source } };
   if (plain.startsWith("audio/")) return { audio: { format, source } };
-  if (!documentFormats.has(format ?? "")) refuse(`Cannot send a file of type ${plain || "unknown"} to this provider`);
+  if (!documentFormats.has(format ?? ""))
+    refuseValue(`Cannot send a file of type ${plain || "unknown"} to this provider`);
   return { document: { format, name: documentName(name ?? "document"), source } };
 }
 
@@ -90,14 +91,14 @@ interface MediaFacts {
 function blockOfUrl(url: string, { type, name }: MediaFacts): Block {
   const inline = readDataUrl(url);
   if (inline) {
-    if (!inline.isBase64) refuse("Cannot read this data URL: it is not base64");
+    if (!inline.isBase64) refuseValue("Cannot read this data URL: it is not base64");
     return mediaBlock(inline.type || type || "application/pdf", { bytes: inline.data }, name);
   }
   if (url.startsWith("s3://")) {
     const known = type ?? typeOfEnding(url) ?? "application/pdf";
     return mediaBlock(known, { s3Location: { uri: url } }, name ?? url.slice(url.lastIndexOf("/") + 1));
   }
-  refuse("Cannot send a web URL to this provider: send a data: URL or an s3:// address");
+  refuseValue("Cannot send a web URL to this provider: send a data: URL or an s3:// address");
 }
 
 function fileBlock(file: Record<string, unknown>): Block {
@@ -109,7 +110,7 @@ function fileBlock(file: Record<string, unknown>): Block {
   const ofName = name === undefined ? undefined : typeOfEnding(name);
   if (data !== undefined) return mediaBlock(type ?? ofName ?? "application/pdf", { bytes: data }, name);
   if (url !== undefined) return blockOfUrl(url, { type: type ?? ofName, name });
-  refuse("Cannot send a file by its id to this provider: send its data or an s3:// address");
+  refuseValue("Cannot send a file by its id to this provider: send its data or an s3:// address");
 }
 
 /**
@@ -121,7 +122,7 @@ export function mediaPart(part: Record<string, unknown>): Block {
   switch (part.type) {
     case "image_url": {
       const image = isObject(part.image_url) ? part.image_url : { url: part.image_url };
-      const url = nonEmptyString(image.url) ?? refuse("Cannot read an image_url part: it has no url");
+      const url = nonEmptyString(image.url) ?? refuseValue("Cannot read an image_url part: it has no url");
       return blockOfUrl(url, { type: nonEmptyString(image.mime_type) });
     }
     case "file":
@@ -131,6 +132,6 @@ export function mediaPart(part: Record<string, unknown>): Block {
       return mediaBlock(`audio/${nonEmptyString(audio.format) ?? "wav"}`, { bytes: audio.data }, undefined);
     }
     default:
-      refuse(`Cannot send a part of type ${String(part.type)} to this provider`);
+      refuseValue(`Cannot send a part of type ${String(part.type)} to this provider`);
   }
 }

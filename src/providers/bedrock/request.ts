@@ -14,7 +14,7 @@ import {
   toTurns,
 } from "./messages.ts";
 import { type BedrockModel, claudeFamily } from "./model.ts";
-import { type Block, refuse } from "./parts.ts";
+import { type Block, refuseValue } from "./parts.ts";
 import { isHighest, reasoningFields } from "./reasoning.ts";
 import { toTools } from "./tools.ts";
 
@@ -166,7 +166,7 @@ function toOutputConfig({ request, options }: Conversion): Block | undefined {
     options.drop("response_format");
     return undefined;
   }
-  if (!isObject(schema)) refuse("Cannot read response_format: json_schema.schema is missing", "response_format");
+  if (!isObject(schema)) refuseValue("Cannot read response_format: json_schema.schema is missing", "response_format");
   // all models take the same subset (https://docs.aws.amazon.com/bedrock/latest/userguide/structured-output.html)
   const taken = toAnswerSchema(schema, (keyword) => options.drop(`response_format.json_schema.schema.${keyword}`));
   const jsonSchema = {
@@ -214,7 +214,7 @@ function demandsTool(toolConfig: Block | undefined): boolean {
 export function toConverse(request: ChatRequest, model: BedrockModel, options: ConversionOptions): Block {
   const conversion = { request, model, options };
   if (typeof request.n === "number" && request.n > 1)
-    refuse("Cannot use n above 1: the provider returns one choice", "n");
+    refuseValue("Cannot use n above 1: the provider returns one choice", "n");
   const { toolConfig, native } = toTools(request, { model, options });
   const flattens = toolConfig === undefined && native.length === 0 && holdsToolBlocks(request.messages);
   const rules = { model, options, flattens };

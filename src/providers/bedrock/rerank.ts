@@ -3,7 +3,7 @@ import { isObject } from "../../lib/json.ts";
 import type { RerankDocument, RerankRequest } from "../../schemas/rerank.ts";
 import type { ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { countSearchUnits, documentText, takenMembers, toRerankAnswer, unknownMembers } from "../shared/rerank.ts";
-import { type Block, refuse } from "./parts.ts";
+import { type Block, refuseValue } from "./parts.ts";
 
 /**
  * Maximum number of documents per call
@@ -36,7 +36,7 @@ function toModelArn(model: string, region: string): string {
   if (!model.startsWith("arn:")) return `arn:${partitionOf(region)}:bedrock:${region}::foundation-model/${model}`;
   const [, , service, place] = model.split(":");
   if (service === "bedrock" && place === region) return model;
-  return refuse(`Cannot rerank with this model: it must be a Bedrock ARN in ${region}`, "model");
+  return refuseValue(`Cannot rerank with this model: it must be a Bedrock ARN in ${region}`, "model");
 }
 
 /** Documents with fields besides the text are sent as JSON objects. */
@@ -50,7 +50,7 @@ function toSource(document: RerankDocument): Block {
 
 function toBody(request: RerankRequest, region: string, options: ConversionOptions): Block {
   const { model, query, documents, top_n: wanted } = request;
-  if (documents.length > maxSources) refuse(`Cannot rerank more than ${maxSources} documents`, "documents");
+  if (documents.length > maxSources) refuseValue(`Cannot rerank more than ${maxSources} documents`, "documents");
   const { parameters } = takenMembers(request, { top_n: "top_n", parameters: "parameters" }, options);
   const fields = { ...unknownMembers(request), ...(isObject(parameters) && parameters) };
   return {

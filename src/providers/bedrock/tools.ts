@@ -2,7 +2,7 @@ import { isObject, nonEmptyString } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import { cachePoints, type MessageRules } from "./messages.ts";
 import { takesToolChoice } from "./model.ts";
-import { type Block, refuse } from "./parts.ts";
+import { type Block, refuseValue } from "./parts.ts";
 
 /** Tools of a request in Converse's shape, and tools only the model's own fields can express. */
 interface ConvertedTools {
@@ -35,7 +35,7 @@ function nativeTool(tool: Record<string, unknown>, { model }: Rules): Block {
   const name = String(tool.type);
   const settings: unknown = Object.hasOwn(tool, name) ? tool[name] : undefined;
   if (model.vendor !== "anthropic" || !isObject(settings)) {
-    refuse(`Cannot use a tool of type ${name} with this model`, "tools");
+    refuseValue(`Cannot use a tool of type ${name} with this model`, "tools");
   }
   const { name: type, ...rest } = settings;
   return { ...rest, name, type };
@@ -47,16 +47,16 @@ function toToolChoice(choice: unknown, { model }: Rules): Block | undefined {
   const { type, function: named } = isObject(choice) ? choice : {};
   const name = type === "function" && isObject(named) ? nonEmptyString(named.name) : undefined;
   if (choice !== "required" && name === undefined)
-    refuse("Cannot use this tool_choice with this provider", "tool_choice");
+    refuseValue("Cannot use this tool_choice with this provider", "tool_choice");
   if (!takesToolChoice(model))
-    refuse("Cannot use this tool_choice: the model does not support required tool calls", "tool_choice");
+    refuseValue("Cannot use this tool_choice: the model does not support required tool calls", "tool_choice");
   return name === undefined ? { any: {} } : { tool: { name } };
 }
 
 /** The tools of a request (https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ToolConfiguration.html). */
 export function toTools(request: ChatRequest, rules: Rules): ConvertedTools {
   if (request.functions !== undefined && request.functions !== null) {
-    refuse("Cannot use functions with this provider: use tools", "functions");
+    refuseValue("Cannot use functions with this provider: use tools", "functions");
   }
   // Converse has no tool choice "none"
   if (request.tool_choice === "none") return { toolConfig: undefined, native: [] };

@@ -1,11 +1,8 @@
-import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
-import { isReasoningPart } from "../../schemas/content-blocks.ts";
+import { isReasoningPart, textOfPart } from "../../schemas/content-blocks.ts";
 import type { ConversionOptions } from "./types.ts";
 
 type Message = ChatRequest["messages"][number];
-
-const textOf = (block: unknown): string => (isObject(block) && typeof block.text === "string" ? block.text : "");
 
 /** An earlier response without its reasoning; the same object where it has none. */
 export function withoutReasoning(message: Message, { drop }: ConversionOptions): Message {
@@ -20,7 +17,7 @@ export function withoutReasoning(message: Message, { drop }: ConversionOptions):
   // parts as they were
   if (inContent) return { ...rest, content: remaining.length > 0 ? remaining : null } as Message;
   if (!inBlocks || (rest.content !== null && rest.content !== undefined)) return rest;
-  const said = blocks.map(textOf).join("");
+  const said = blocks.map(textOfPart).join("");
   return said === "" ? rest : { ...rest, content: said };
 }
 

@@ -84,7 +84,7 @@ export function fitThinking(body: Members, facts: ModelFacts, options: Conversio
   } else if (efforts && !thinksByDefault) delete body.thinking;
 }
 
-function refuse(facts: ModelFacts): never {
+function refuseRequiredCall(facts: ModelFacts): never {
   const why = facts.toolChoice === "auto" ? "it decides by itself whether to call one" : "it always thinks";
   throw new InvalidRequestError(`Cannot require a call of this model: ${why}`, {
     param: "tool_choice",
@@ -120,7 +120,7 @@ export function fitToolChoice(body: Members, facts: ModelFacts, { drop }: Conver
     delete body.tools;
     delete body.tool_choice;
   } else if (toolChoice === "required") requireOnly(body);
-  else if (toolChoice === "auto" || !canStopThinking) refuse(facts);
+  else if (toolChoice === "auto" || !canStopThinking) refuseRequiredCall(facts);
   else {
     if (readAsked(body) === "on") drop(isObject(body.thinking) ? "thinking" : "reasoning_effort");
     delete body.reasoning_effort;

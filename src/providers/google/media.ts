@@ -65,7 +65,7 @@ export type MediaPart =
   | { inlineData: { mimeType: string; data: string } }
   | { fileData: { mimeType?: string; fileUri: string } };
 
-function refuse(what: string, problem: string): never {
+function refuseMedia(what: string, problem: string): never {
   throw new InvalidRequestError(`Cannot send ${what}: ${problem}`, { param: "messages", code: "invalid_content" });
 }
 
@@ -78,7 +78,7 @@ function typeOfName(name: string | undefined): string | undefined {
 
 function fromDataUrl(url: string, what: string): MediaPart {
   const inline = readDataUrl(url);
-  if (!inline?.isBase64) return refuse(what, "its data URL is not base64");
+  if (!inline?.isBase64) return refuseMedia(what, "its data URL is not base64");
   return { inlineData: { mimeType: inline.type || "text/plain", data: inline.data } };
 }
 
@@ -100,13 +100,13 @@ function fromAddress(address: string, { mediaType, fallback, what }: MediumHints
     return { fileData: { mimeType: known ?? fallback, fileUri: address } };
   }
   if (base64.test(address)) return { inlineData: { mimeType: mediaType ?? fallback, data: address } };
-  return refuse(what, "it is not a data URL, URL or base64");
+  return refuseMedia(what, "it is not a data URL, URL or base64");
 }
 
 function fromImage(part: Record<string, unknown>, what: string, fallback: string): MediaPart {
   const given = part[what];
   const { url, mime_type } = isObject(given) ? given : { url: given, mime_type: undefined };
-  const address = nonEmptyString(url) ?? refuse(what, "it has no url");
+  const address = nonEmptyString(url) ?? refuseMedia(what, "it has no url");
   return fromAddress(address, { what, mediaType: nonEmptyString(mime_type), fallback });
 }
 
@@ -118,7 +118,9 @@ function fromFile({ file }: Record<string, unknown>): MediaPart {
   const bytes = nonEmptyString(members.file_data);
   if (bytes !== undefined) return fromAddress(bytes, hints);
   const address =
-    nonEmptyString(members.file_url) ?? nonEmptyString(members.file_id) ?? refuse("file", "it has no data, URL or id");
+    nonEmptyString(members.file_url) ??
+    nonEmptyString(members.file_id) ??
+    refuseMedia("file", "it has no data, URL or id");
   return fromAddress(address.startsWith("files/") ? `${filesOfGemini}${address}` : address, hints);
 }
 
@@ -126,7 +128,7 @@ function fromAudio({ input_audio: input }: Record<string, unknown>): MediaPart {
   const { data, format } = isObject(input) ? input : {};
   const key = nonEmptyString(format) ?? "wav";
   const type = Object.hasOwn(audioTypes, key) ? audioTypes[key] : undefined;
-  const bytes = nonEmptyString(data) ?? refuse("input_audio", "it has no data");
+  const bytes = nonEmptyString(data) ?? refuseMedia("input_audio", "it has no data");
   return { inlineData: { mimeType: type ?? `audio/${key.replace(/[^A-Za-z0-9.+-]/g, "")}`, data: bytes } };
 }
 

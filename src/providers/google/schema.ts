@@ -67,7 +67,7 @@ function sizeOf(value: unknown): number {
   return typeof value === "object" && value !== null ? JSON.stringify(value).length : 1;
 }
 
-function refuse(problem: string): never {
+function refuseSchema(problem: string): never {
   throw new InvalidRequestError(`Cannot send this schema: ${problem}`, { code: "invalid_schema" });
 }
 
@@ -101,7 +101,7 @@ function outlineOf(schema: unknown): Schema {
 function expand(reference: string, walk: Walk): { target: Schema; following: ReadonlySet<string> } {
   walk.budget.bytes(reference.length + walk.following.size);
   const target = follow(walk.root, reference);
-  if (!isObject(target)) refuse(`${reference.slice(0, 200)} points to nothing`);
+  if (!isObject(target)) refuseSchema(`${reference.slice(0, 200)} points to nothing`);
   if (walk.following.has(reference) || walk.following.size >= walk.deepest) {
     walk.cut.off = true;
     return { target: outlineOf(target), following: walk.following };
@@ -340,5 +340,5 @@ export function toOpenapiSchema(schema: Schema, budget = createSchemaBudget(), o
       if (!(error instanceof TooLarge)) throw error;
     }
   }
-  return refuse("it is too large");
+  return refuseSchema("it is too large");
 }

@@ -1,10 +1,9 @@
 import { isObject } from "../../lib/json.ts";
 import type { ChatRequest, ChatResponse } from "../../schemas/chat.ts";
+import { textOfPart } from "../../schemas/content-blocks.ts";
 import type { StreamMapper } from "../core/types.ts";
 
 type Members = Record<string, unknown>;
-
-const textOf = (part: unknown): string => (isObject(part) && typeof part.text === "string" ? part.text : "");
 
 /**
  * The beginning of an answer that the model is to continue: the text of a last message of the assistant. Mistral takes such a
@@ -16,7 +15,7 @@ function begunAnswerOf({ messages }: ChatRequest): string | undefined {
   if (last?.role !== "assistant" || last.prefix !== undefined) return undefined;
   if (Array.isArray(last.tool_calls) && last.tool_calls.length > 0) return undefined;
   const { content } = last;
-  return Array.isArray(content) ? content.map(textOf).join("") : typeof content === "string" ? content : "";
+  return Array.isArray(content) ? content.map(textOfPart).join("") : typeof content === "string" ? content : "";
 }
 
 /** The messages that are sent: a begun answer is marked as one. */

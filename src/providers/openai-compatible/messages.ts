@@ -1,5 +1,5 @@
 import { isObject, objectsIn } from "../../lib/json.ts";
-import { isReasoningPart } from "../../schemas/content-blocks.ts";
+import { isReasoningPart, textOfPart } from "../../schemas/content-blocks.ts";
 import { withoutExtraSignature } from "../../schemas/extra-content.ts";
 import { isDetailSignature, readDetails } from "../../schemas/reasoning-details.ts";
 import type { ConversionOptions } from "../core/types.ts";
@@ -42,8 +42,6 @@ function without(value: Part, member: string, { drop }: ConversionOptions): Part
   drop(member);
   return rest;
 }
-
-const textOf = (part: unknown): string => (isObject(part) && typeof part.text === "string" ? part.text : "");
 
 function adaptContent(content: readonly unknown[], rules: MessageRules, options: ConversionOptions): unknown {
   let parts = content;
@@ -109,7 +107,7 @@ function adaptAssistant(message: Part, rules: MessageRules, options: ConversionO
   if (blocks !== undefined) {
     made = without(made, "content_blocks", options);
     const isBare = made.content === null || made.content === undefined;
-    const text = isBare && Array.isArray(blocks) ? blocks.map(textOf).join("") : "";
+    const text = isBare && Array.isArray(blocks) ? blocks.map(textOfPart).join("") : "";
     if (text !== "") made = { ...made, content: text };
   }
   if (Array.isArray(made.tool_calls)) {
@@ -130,7 +128,7 @@ function adaptReasoning(message: Part, { replay }: MessageRules, options: Conver
 function adaptSystem(message: Part, rules: MessageRules): Part {
   const role = message.role === "developer" && !rules.developer ? "system" : message.role;
   const { content } = message;
-  const text = rules.systemText && Array.isArray(content) ? content.map(textOf).join("\n") : content;
+  const text = rules.systemText && Array.isArray(content) ? content.map(textOfPart).join("\n") : content;
   return role === message.role && text === content ? message : { ...message, role, content: text };
 }
 

@@ -57,7 +57,7 @@ function changesAnswer(member: string, value: unknown, body: RequestBody): boole
   }
 }
 
-function refuse(provider: string, member: string): never {
+function refuseUnsupported(provider: string, member: string): never {
   const what = member === "n" ? "n above 1" : member;
   throw new InvalidRequestError(`Cannot send ${what} to ${provider}: the provider does not support it`, {
     param: member,
@@ -83,7 +83,7 @@ function applyBounds(body: RequestBody, { bounds }: RequestRules, provider: stri
   for (const [member, [least, greatest]] of Object.entries(bounds ?? {})) {
     const value = body[member];
     if (typeof value !== "number") continue;
-    if (member === "n" && value > 1 && greatest === 1) refuse(provider, "n");
+    if (member === "n" && value > 1 && greatest === 1) refuseUnsupported(provider, "n");
     body[member] = Math.min(Math.max(value, least), greatest);
   }
 }
@@ -111,7 +111,7 @@ export function createRequestMap(
     if (value === null || value === undefined) return;
     // the effort level says the same in a form most providers support, and most models do not think by themselves
     if (member === "thinking" && (typeof request.reasoning_effort === "string" || isOff(value))) return;
-    if (changesAnswer(member, value, request)) refuse(provider, member);
+    if (changesAnswer(member, value, request)) refuseUnsupported(provider, member);
     drop(member);
   };
   return (request, options) => {

@@ -8,7 +8,7 @@ import { clamp, copyMembers, type MemberMap, maxTokensOf } from "../shared/membe
 import { requireOneChoice } from "../shared/messages.ts";
 import { createOpenaiLikeMapper, fromOpenaiLike, readUsage } from "../shared/openai-like.ts";
 import { toFreeTools, toPlainMessages } from "../shared/plain.ts";
-import { isOpenaiForm, Reply, Result, toText, toToolCalls } from "./wire.ts";
+import { isOpenaiForm, Reply, Result, responseText, toToolCalls } from "./wire.ts";
 
 /** Fields of both chat and text completions. */
 export const sharedMembers = {
@@ -70,7 +70,7 @@ function fromUpstream(body: unknown, request: ChatRequest, options: ConversionOp
   const { response, tool_calls, usage } = v.parse(Result, result);
   const head = toHead("workers-ai", {}, options);
   const toolCalls = toToolCalls(tool_calls, head.id);
-  const text = toText(response);
+  const text = responseText(response);
   const content = text === "" && toolCalls.length > 0 ? null : text;
   const choices = [toChoice({ content, toolCalls }, finishReasonOf(toolCalls))];
   return toChatAnswer({ ...head, model: request.model, choices, usage: readUsage(usage) });
@@ -88,7 +88,7 @@ function createPlainMapper({ model }: ChatRequest, options: ConversionOptions): 
     const result = v.parse(Result, requireJson(data));
     usage = readUsage(result.usage) ?? usage;
     const delta: Record<string, unknown> = hasStarted ? {} : { role: "assistant", content: "" };
-    const text = toText(result.response);
+    const text = responseText(result.response);
     if (text !== "") delta.content = text;
     if (!result.tool_calls || result.tool_calls.length === 0) return delta;
     const known = calls.length;

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { isObject } from "../../lib/json.ts";
+import { isObject, valueText } from "../../lib/json.ts";
 import { callId, toArguments, type UnifiedToolCall } from "../shared/answers.ts";
 
 const text = v.nullish(v.string());
@@ -29,9 +29,8 @@ export function isOpenaiForm(value: unknown): boolean {
 }
 
 /** The text of a response in any form. */
-export function toText(response: unknown): string {
-  if (typeof response === "string") return response;
-  return response === undefined || response === null ? "" : JSON.stringify(response);
+export function responseText(response: unknown): string {
+  return response === undefined || response === null ? "" : valueText(response);
 }
 
 /** The upstream's tool calls in the gateway's shape. */

@@ -98,7 +98,7 @@ function issuerIn(token: string): unknown {
   }
 }
 
-function refuse(reason: string): never {
+function refuseToken(reason: string): never {
   throw new AuthenticationError(`Cannot use this token: ${reason}`, { code: "unauthorized" });
 }
 
@@ -106,12 +106,12 @@ async function readSettings(server: McpServer): Promise<JwtValidation | undefine
   if (!isObject(server.configurations.jwt_validation)) return undefined;
   const { jwt_validation: given } = await server.openConfigurations();
   const { success, output } = v.safeParse(JwtValidation, given);
-  if (!success) return refuse("the settings of the server for tokens cannot be used");
+  if (!success) return refuseToken("the settings of the server for tokens cannot be used");
   const { jwksUri, jwks, introspectEndpoint, issuer, audience } = output;
   if (jwksUri === undefined && jwks === undefined && introspectEndpoint === undefined) return undefined;
   // its keys sign tokens of other customers too
   if (jwksUri !== undefined && isSharedKeySource(jwksUri) && (!issuer || !audience?.length)) {
-    return refuse("issuer and audience must be set for a key set that serves several customers");
+    return refuseToken("issuer and audience must be set for a key set that serves several customers");
   }
   return output;
 }
@@ -126,10 +126,10 @@ class ExternalVerifier implements ExternalTokens {
   }
 
   async verify(server: McpServer, token: string, header: (name: string) => string | undefined): Promise<Claims> {
-    const settings = (await readSettings(server)) ?? refuse("the server accepts no tokens");
+    const settings = (await readSettings(server)) ?? refuseToken("the server accepts no tokens");
     const claims = await this.#claims(server, settings, token);
     const problem = findClaimProblem(claims, settings, header);
-    return problem === undefined ? claims : refuse(problem);
+    return problem === undefined ? claims : refuseToken(problem);
   }
 
   async #claims(server: McpServer, settings: JwtValidation, token: string): Promise<Claims> {
@@ -172,7 +172,7 @@ class ExternalVerifier implements ExternalTokens {
     try {
       return await verifyJwt(token, rules, { keySets: this.#options.keySets, now: this.#options.clock.now() });
     } catch (error) {
-      if (error instanceof GatewayError && error.status === 401) return refuse(error.message);
+      if (error instanceof GatewayError && error.status === 401) return refuseToken(error.message);
       throw error;
     }
   }
@@ -180,9 +180,9 @@ class ExternalVerifier implements ExternalTokens {
   /** Asks the identity provider (RFC 7662), only of tokens that may be its own. */
   async #introspect(settings: JwtValidation, token: string): Promise<Claims> {
     if (hasTokenForm(token) && (settings.issuer === undefined || issuerIn(token) !== settings.issuer)) {
-      return refuse("its issuer is not the one in jwt_validation");
+      return refuseToken("its issuer is not the one in jwt_validation");
     }
-    if (await this.#options.isOwnCredential(token)) return refuse("it is a credential of the gateway");
+    if (await this.#options.isOwnCredential(token)) return refuseToken("it is a credential of the gateway");
     const { introspectEndpoint = "", introspectContentType: type, introspectClientId: id = "" } = settings;
     const isJson = type.includes("json");
     const login = btoa(`${encodeURIComponent(id)}:${encodeURIComponent(settings.introspectClientSecret ?? "")}`);
@@ -196,9 +196,9 @@ class ExternalVerifier implements ExternalTokens {
         },
         body: isJson ? JSON.stringify({ token }) : new URLSearchParams({ token }),
       })
-      .catch(() => refuse("its identity provider does not answer"));
+      .catch(() => refuseToken("its identity provider does not answer"));
     const answer = response.status === 200 ? parseJson(await response.text()) : undefined;
-    if (!isObject(answer) || answer.active !== true) return refuse("it is not active");
+    if (!isObject(answer) || answer.active !== true) return refuseToken("it is not active");
     return this.#requireTimes(answer, settings);
   }
 
@@ -206,11 +206,11 @@ class ExternalVerifier implements ExternalTokens {
   #requireTimes(claims: Record<string, unknown>, { issuer, audience, clockTolerance }: JwtValidation): Claims {
     const now = this.#options.clock.now() / 1_000;
     const tolerance = Math.min(clockTolerance, maxToleranceSeconds);
-    if (typeof claims.exp === "number" && claims.exp + tolerance < now) return refuse("it has expired");
-    if (typeof claims.nbf === "number" && claims.nbf - tolerance > now) return refuse("it is not yet valid");
-    if (issuer !== undefined && claims.iss !== issuer) return refuse("wrong issuer");
+    if (typeof claims.exp === "number" && claims.exp + tolerance < now) return refuseToken("it has expired");
+    if (typeof claims.nbf === "number" && claims.nbf - tolerance > now) return refuseToken("it is not yet valid");
+    if (issuer !== undefined && claims.iss !== issuer) return refuseToken("wrong issuer");
     const named = Array.isArray(claims.aud) ? claims.aud : [stringOf(claims.aud)];
-    if (audience && !audience.some((one) => named.includes(one))) return refuse("wrong audience");
+    if (audience && !audience.some((one) => named.includes(one))) return refuseToken("wrong audience");
     return claims;
   }
 }

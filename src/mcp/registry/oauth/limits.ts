@@ -44,7 +44,7 @@ function countIn<Key>(minutes: Minutes<Key>, key: Key, now: number): number {
   return 1;
 }
 
-function refuse(message: string): never {
+function refuseForNow(message: string): never {
   throw new RateLimitError(message, { code: "too_many_requests", headers: { "retry-after": "60" } });
 }
 
@@ -56,10 +56,10 @@ export function createOauthLimits(clock: Clock): OauthLimits {
   const count = (kind: Counted, address: string) => {
     const now = clock.monotonic();
     const isOver = countIn(counts, JSON.stringify([kind, toSource(address)]), now) > perMinute[kind];
-    if (isOver) refuse("Cannot serve this now: too many requests came from this address");
+    if (isOver) refuseForNow("Cannot serve this now: too many requests came from this address");
     const most = ofAllPerMinute[kind];
     if (most !== undefined && countIn(ofAll, kind, now) > most) {
-      refuse("Cannot serve this now: too many requests came from all addresses together");
+      refuseForNow("Cannot serve this now: too many requests came from all addresses together");
     }
   };
   return {

@@ -1,11 +1,11 @@
 import { fromBase64 } from "../../../lib/base64.ts";
 import { readDataUrl } from "../../../lib/data-url.ts";
-import { isObject } from "../../../lib/json.ts";
+import { isObject, valueText } from "../../../lib/json.ts";
 import { FormFile, type FormPart, writeForm } from "../../../lib/multipart.ts";
 import { ArgumentError } from "./argument-error.ts";
 import type { BodyField } from "./bodies.ts";
 import { isJsonType } from "./parameters.ts";
-import { escapeForm, escapeQuery, toText, writePairs } from "./styles.ts";
+import { escapeForm, escapeQuery, writePairs } from "./styles.ts";
 import type { OpenapiTool, ToolBody } from "./tools.ts";
 
 type Arguments = Readonly<Record<string, unknown>>;
@@ -50,7 +50,7 @@ function formText(value: Arguments, fields: ToolBody["fields"]): string {
     .flatMap(([name, one]) => {
       const field = fields.get(name);
       const { styling } = field ?? {};
-      if (!styling) return plainValues(one, field).map((part) => `${escapeForm(name)}=${escapeForm(toText(part))}`);
+      if (!styling) return plainValues(one, field).map((part) => `${escapeForm(name)}=${escapeForm(valueText(part))}`);
       const quote = (text: string) => (styling.allowReserved ? escapeQuery(text, true) : escapeForm(text));
       return writePairs(name, one, styling, quote);
     })
@@ -65,7 +65,7 @@ function partsOf(name: string, value: unknown, field: BodyField | undefined): Fo
       const { bytes, type } = toBytes(name, one);
       return { name, value: new FormFile("file", field.type ?? type, bytes) };
     }
-    return { name, value: isText ? one : toText(one), ...typeOfPart(one, field) };
+    return { name, value: isText ? one : valueText(one), ...typeOfPart(one, field) };
   });
 }
 
@@ -92,7 +92,7 @@ export function writeBody(tool: OpenapiTool, given: Arguments): WrittenBody | un
   if (!body || value === undefined) return undefined;
   const { form, type } = body;
   if (form === "json") return { type, content: JSON.stringify(value) };
-  if (form === "text") return { type, content: toText(value) };
+  if (form === "text") return { type, content: valueText(value) };
   if (form === "bytes") return { type, content: toBytes("body", value).bytes };
   if (!isObject(value)) throw new ArgumentError("body must be an object");
   return form === "form" ? { type, content: formText(value, body.fields) } : multipart(value, body);

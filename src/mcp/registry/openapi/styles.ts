@@ -1,4 +1,4 @@
-import { isObject } from "../../../lib/json.ts";
+import { isObject, valueText } from "../../../lib/json.ts";
 
 /** How the value of a parameter is written (OpenAPI 3.0 and 3.1, "Style Values"; RFC 6570). */
 export type Style = "form" | "simple" | "label" | "matrix" | "spaceDelimited" | "pipeDelimited" | "deepObject";
@@ -13,22 +13,17 @@ export interface Styling {
 /** Escapes text for its place. */
 type Escape = (text: string) => string;
 
-/** A value as text; objects and lists as JSON. */
-export function toText(value: unknown): string {
-  return typeof value === "object" && value !== null ? JSON.stringify(value) : String(value);
-}
-
 const isThere = (value: unknown) => value !== undefined && value !== null;
 
 /** The fields of an object as text; those without a value are left out. */
 function fieldsOf(value: Readonly<Record<string, unknown>>): [name: string, text: string][] {
   return Object.entries(value).flatMap(([name, one]): [string, string][] =>
-    isThere(one) ? [[name, toText(one)]] : [],
+    isThere(one) ? [[name, valueText(one)]] : [],
   );
 }
 
 function itemsOf(value: readonly unknown[]): string[] {
-  return value.filter(isThere).map(toText);
+  return value.filter(isThere).map(valueText);
 }
 
 /** Names and values in turn, or as pairs. */
@@ -41,7 +36,7 @@ function flatFields(value: Readonly<Record<string, unknown>>, explode: boolean, 
 /** Fields and items in brackets, at any depth. */
 function deepPairs(name: string, value: unknown, quote: Escape): string[] {
   if (!isThere(value)) return [];
-  if (typeof value !== "object") return [`${quote(name)}=${quote(toText(value))}`];
+  if (typeof value !== "object") return [`${quote(name)}=${quote(valueText(value))}`];
   if (Array.isArray(value)) return value.flatMap((one, index) => deepPairs(`${name}[${index}]`, one, quote));
   return Object.entries(value ?? {}).flatMap(([key, one]) => deepPairs(`${name}[${key}]`, one, quote));
 }
@@ -59,7 +54,7 @@ export function writePairs(name: string, value: unknown, { style, explode }: Sty
     if (explode) return items.map((item) => `${quote(name)}=${item}`);
     return items.length > 0 ? [`${quote(name)}=${items.join(delimiter)}`] : [];
   }
-  if (!isObject(value)) return [`${quote(name)}=${quote(toText(value))}`];
+  if (!isObject(value)) return [`${quote(name)}=${quote(valueText(value))}`];
   const fields = flatFields(value, explode, quote);
   if (explode || fields.length === 0) return fields;
   return [`${quote(name)}=${fields.join(delimiter)}`];
@@ -69,7 +64,7 @@ export function writePairs(name: string, value: unknown, { style, explode }: Sty
 export function writeSimple(value: unknown, explode: boolean, quote: Escape): string {
   if (Array.isArray(value)) return itemsOf(value).map(quote).join(",");
   if (isObject(value)) return flatFields(value, explode, quote).join(",");
-  return isThere(value) ? quote(toText(value)) : "";
+  return isThere(value) ? quote(valueText(value)) : "";
 }
 
 /** A value as part of a path, escaped; empty without a value. */

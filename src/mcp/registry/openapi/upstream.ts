@@ -32,7 +32,7 @@ function reply(status: number, id: unknown, outcome: Value): Response {
   return Response.json({ jsonrpc: "2.0", id, ...outcome }, { status });
 }
 
-function refuse(id: unknown, status: number, error: { code: number; message: string }): Response {
+function refusal(id: unknown, status: number, error: { code: number; message: string }): Response {
   return reply(status, id, { error });
 }
 
@@ -138,15 +138,15 @@ export function createOpenapiUpstream(base: string, text: string): OpenapiUpstre
     const document = await read();
     if (method === "tools/call") {
       const tool = document.byName.get(stringOf(params.name) ?? "");
-      if (!tool) return refuse(id, 200, { code: invalidParams, message: "There is no such tool" });
+      if (!tool) return refusal(id, 200, { code: invalidParams, message: "There is no such tool" });
       const given = isObject(params.arguments) ? params.arguments : {};
       const result = await callTool(tool, { given, base, init, send });
       return reply(200, id, { result: isModern ? { resultType: "complete", ...result } : result });
     }
     const result = describe(document, method, params);
     if (result) return reply(200, id, { result: isModern ? result : withoutHints(result) });
-    if (result === null) return refuse(id, 200, { code: invalidParams, message: "There is no such page" });
-    return refuse(id, isModern ? 404 : 200, { code: methodNotFound, message: "There is no such method" });
+    if (result === null) return refusal(id, 200, { code: invalidParams, message: "There is no such page" });
+    return refusal(id, isModern ? 404 : 200, { code: methodNotFound, message: "There is no such method" });
   };
   return { answer, leftOut: async () => (await read()).leftOut };
 }
