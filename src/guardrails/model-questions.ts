@@ -33,15 +33,20 @@ export function findModelProblem(
   { provider, model }: ChosenModel,
   { model: fallback }: CheckTools,
 ): string | undefined {
-  const isNamed = (provider ?? fallback?.provider) !== undefined && (model ?? fallback?.model) !== undefined;
-  return isNamed ? undefined : "needs provider and model: the slug of a stored provider, and one of its models";
+  // a model alone is an alias
+  const isNamed =
+    model !== undefined || (fallback?.model !== undefined && (provider ?? fallback.provider) !== undefined);
+  if (isNamed) return undefined;
+  return "needs provider and model: the slug of a stored provider, and one of its models. Or model: an alias";
 }
 
 /** The model as requests name it. */
 function nameOf(chosen: ChosenModel, tools: CheckTools): string {
   const problem = findModelProblem(chosen, tools);
   if (problem !== undefined) throw new CheckError(`Cannot ask a model: the check ${problem}`);
-  return `@${chosen.provider ?? tools.model?.provider}/${chosen.model ?? tools.model?.model}`;
+  const provider = chosen.provider ?? tools.model?.provider;
+  const model = chosen.model ?? tools.model?.model ?? "";
+  return provider === undefined ? model : `@${provider}/${model}`;
 }
 
 /** The text for a model. A check that has to see all of a text does not check its beginning only. */

@@ -313,3 +313,25 @@ test("GET /policies/explain is open to members of a workspace whose key has a sc
       assert.equal(await refusal(call(gateway, route({}), { key })), wanted, `${role} with ${scope}`);
     }
   }));
+
+test("the plan of a request that names an alias has the limits of the alias", () =>
+  withGateway(async (parts) => {
+    const { key } = await makeKey(parts);
+    const integration = { name: "Echo", slug: "named", ai_provider_id: "echo", key: "fake-echo-key-000000" };
+    await done(call(parts.gateway, "POST /integrations", { key, body: integration }));
+    const rate_limits = [{ type: "requests", unit: "rpd", value: 3 }];
+    const body = { name: "limited", target: { model: "@named/echo-1" }, rate_limits };
+    const { id } = await done(call<Key>(parts.gateway, "POST /model-aliases", { key, body }));
+    const seen = await makePolicy(parts, "rate", {
+      conditions: [{ key: "model", value: "limited" }],
+      type: "requests",
+      unit: "rpm",
+      value: 5,
+    });
+    const { policies } = await explain(parts, { model: "limited" }, { key });
+    const met = policies.filter(({ applies }) => applies).map(({ id, holder, limit }) => [id, holder, limit]);
+    assert.deepEqual(met, [
+      [id, "model_alias", 3],
+      [seen, "policy", 5],
+    ]);
+  }));

@@ -152,6 +152,16 @@ test("a used-up budget refuses the calls of checks, so a guardrail that denies d
   assert.ok([429, 446].includes(status), String(status));
 });
 
+test("a check may ask the model of an alias, and one that leads nowhere denies", async () => {
+  said = '{"label": "clean"}';
+  const body = { name: "asked/judge", target: { model: `@${provider}/judge` } };
+  await done(call(gateway, "POST /model-aliases", { key: workspaceKey, body }));
+  assert.equal((await ask({ "gateway.gibberish": { model: "asked/judge" } })).status, 200);
+  assert.equal(JSON.parse(upstream.requests.at(-1)?.text ?? "{}").model, "judge");
+  const { status, result } = await ask({ "gateway.gibberish": { model: "nothing" } });
+  assert.deepEqual([status, result?.error?.message], [446, "Cannot ask the model: its call returned 400"]);
+});
+
 test("a check without a model is refused, unless the operator chose one", async () => {
   const { status, body } = await ask({ "gateway.gibberish": {} });
   assert.equal(status, 400);

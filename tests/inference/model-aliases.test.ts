@@ -290,6 +290,14 @@ test("errors of a target name the alias that led there", async () => {
   assert.equal(await refusal(ask("broken-pool"), "broken-pool"), "400 invalid_provider");
 });
 
+test("an alias of the organisation leads to the provider of this slug in each workspace", async () => {
+  const second = await done(call(gateway, "POST /admin/workspaces", { body: { name: "Third" } }));
+  const { key: by } = await createKey({ workspace_id: second.id });
+  await alias("of-all", { model: "@main/small" }, {}, adminKey);
+  assert.deepEqual(await served(ask("of-all")), ["small", "small"]);
+  assert.equal(await refusal(ask("of-all", { by }), "of-all"), "400 model_alias_target_missing");
+});
+
 test("limits of an alias hold for all who use it", async () => {
   await alias("slow", { model: "@main/small" }, { rate_limits: [{ type: "requests", unit: "rpd", value: 1 }] });
   const other = await createKey();
