@@ -17,6 +17,7 @@ export const auditedResources: readonly string[] = [
   "mcp_connections",
   "mcp_integrations",
   "mcp_servers",
+  "model_aliases",
   "oauth_clients",
   "organisations",
   "prompt_partials",
