@@ -105,7 +105,7 @@ export class Vectors {
       }
       if (place % perCheck !== perCheck - 1) continue;
       turns.spend(performance.now() - startedAt);
-      while (turns.isOver) await turns.next(false);
+      if (turns.isOver) await turns.untilFree(() => false);
       startedAt = performance.now();
     }
     turns.spend(performance.now() - startedAt);

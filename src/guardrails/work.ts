@@ -46,11 +46,7 @@ export class RunWork implements Work {
 
   /** Waits until the event loop has had time for other work; undefined where nothing has to wait. */
   waitForTurn(): Promise<void> | undefined {
-    return turns.isOver ? this.#wait() : undefined;
-  }
-
-  async #wait(): Promise<void> {
-    while (turns.isOver) await turns.next(this.#spentMs < longWorkMs);
+    return turns.isOver ? turns.untilFree(() => this.#spentMs < longWorkMs) : undefined;
   }
 
   /** As `run`; work that is short is done at once. */

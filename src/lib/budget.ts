@@ -153,8 +153,8 @@ export class Budget {
     return turns.isOver ? this.#wait() : undefined;
   }
 
-  async #wait(): Promise<void> {
-    while (turns.isOver) await turns.next(this.#steps < longPieces * stepsPerPiece);
+  #wait(): Promise<void> {
+    return turns.untilFree(() => this.#steps < longPieces * stepsPerPiece);
   }
 
   /** Does work whose steps are counted here, in turns of the event loop. */

@@ -21,21 +21,26 @@ class Turns {
     return this.#busyMs >= sliceMs;
   }
 
-  /**
-   * Waits for a turn.
-   *
-   * @param isShort It has taken little time so far, and goes before longer work.
-   */
-  next(isShort: boolean): Promise<void> {
+  /** Waits for a turn. Short work goes before longer work. */
+  #next(isShort: boolean): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     (isShort ? this.#short : this.#long).push(resolve);
     this.#setTimer();
     return promise;
   }
 
+  /**
+   * Waits until a slice has time left for unfinished work.
+   *
+   * @param isShort Whether it has taken little time so far, and goes before longer work; asked before each turn.
+   */
+  async untilFree(isShort: () => boolean): Promise<void> {
+    while (this.isOver) await this.#next(isShort());
+  }
+
   /** Runs work that is not divided into slices, in a separate turn once the slice is used up. */
   async run<Result>(work: () => Result): Promise<Result> {
-    if (this.isOver) await this.next(false);
+    if (this.isOver) await this.#next(false);
     const startedAt = performance.now();
     try {
       return work();
@@ -66,4 +71,4 @@ class Turns {
 }
 
 /** Shared by all gateways of the process, as it has one event loop. */
-export const turns: Pick<Turns, "spend" | "isOver" | "next" | "run"> = new Turns();
+export const turns: Pick<Turns, "spend" | "isOver" | "untilFree" | "run"> = new Turns();

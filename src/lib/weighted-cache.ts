@@ -73,11 +73,6 @@ export class WeightedCache<Value> {
     if (share.entries.size === 0) this.#shares.delete(owner);
   }
 
-  /** Deletes the values of an owner that pass a test. */
-  deleteOf(owner: string, test: (value: Value) => boolean): void {
-    for (const [text, { value }] of [...(this.#shares.get(owner)?.entries ?? [])]) if (test(value)) this.delete(text);
-  }
-
   /** Evicts the heaviest owner's oldest unused value; used ones are spared once. */
   #forgetOne(): void {
     let heaviest: Share<Value> | undefined;

@@ -96,7 +96,7 @@ const errorFamilies: Readonly<Record<string, ErrorFamily>> = {
   },
 };
 
-function toText(value: unknown): string | undefined {
+function stringOrNumber(value: unknown): string | undefined {
   if (typeof value === "number") return String(value);
   return nonEmptyString(value);
 }
@@ -137,10 +137,10 @@ const isShort = (value: object): boolean => JSON.stringify(value).length <= maxM
 
 /** Error fields as strings; an AWS exception name replaces a missing type and code. */
 function textsOf(found: Found | undefined, exception?: string): Partial<UpstreamFailure> {
-  const message = toText(found?.message);
-  const type = toText(found?.type) ?? exception;
-  const param = toText(found?.param);
-  const code = toText(found?.code) ?? exception;
+  const message = stringOrNumber(found?.message);
+  const type = stringOrNumber(found?.type) ?? exception;
+  const param = stringOrNumber(found?.param);
+  const code = stringOrNumber(found?.code) ?? exception;
   const { members = {}, details } = found ?? {};
   return {
     ...(Object.keys(members).length > 0 && isShort(members) && { members }),
