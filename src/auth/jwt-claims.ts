@@ -5,6 +5,7 @@ import { decodeUtf8, findJsonExcess, hasRepeatedName, isObject, parseJson } from
 import { readMetadata } from "../lib/metadata.ts";
 import { type TokenAlgorithm, tokenAlgorithms } from "../schemas/auth-settings.ts";
 import { RateLimit, RateLimits, UsageLimits } from "../schemas/control.ts";
+import { withKnownMembers } from "../schemas/objects.ts";
 import { type CredentialLimits, type KeyDefaults, noDefaults } from "./principal.ts";
 import { mayHoldScope, normaliseScope } from "./scopes.ts";
 
@@ -179,8 +180,10 @@ const RateLimitClaim = v.pipe(v.array(RateLimit), RateLimits);
  * @throws {AuthenticationError} If they are malformed: an unreadable limit must not mean no limit.
  */
 export function readLimits(claims: Claims): CredentialLimits | undefined {
-  const usage = v.safeParse(UsageLimitClaim, toList(claims.usage_limits));
-  const rate = v.safeParse(RateLimitClaim, toList(claims.rate_limits));
+  const listOf = (claim: unknown, limit: { readonly entries: object }) =>
+    toList(claim).map((one) => withKnownMembers(one, limit));
+  const usage = v.safeParse(UsageLimitClaim, listOf(claims.usage_limits, UsageLimits));
+  const rate = v.safeParse(RateLimitClaim, listOf(claims.rate_limits, RateLimit));
   if (!usage.success) return refuseToken("the claim usage_limits is malformed");
   if (!rate.success) return refuseToken("the claim rate_limits is malformed");
   const isEmpty = usage.output.length === 0 && rate.output.length === 0;

@@ -63,6 +63,12 @@ export function changesOf<Entries extends v.ObjectEntries>(entries: Entries, rul
   return closed(entries, rules, () => true);
 }
 
+/** A value with the members of a closed object alone, where whoever made it may add others. */
+export function withKnownMembers(value: unknown, { entries }: { readonly entries: object }): unknown {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).filter(([name]) => Object.hasOwn(entries, name)));
+}
+
 /** One of several closed objects; the value of a field says which. */
 export function closedVariant<
   const Key extends string,

@@ -339,8 +339,8 @@ test("defaults and limits of a token come with its caller", async () => {
   const { defaults, limits } = await principalOf({
     claims: {
       defaults: { config_id: "pc-mine", metadata: { team: "blue", count: 3 } },
-      usage_limits: [{ id: "x", type: "cost", credit_limit: 10, status: "active" }],
-      rate_limits: { type: "requests", unit: "rpm", value: 5 },
+      usage_limits: [{ id: "x", type: "cost", credit_limit: 10, status: "active", note: "ours" }],
+      rate_limits: { type: "requests", unit: "rpm", value: 5, note: "ours" },
     },
   });
   assert.equal(defaults.configId, "pc-mine");

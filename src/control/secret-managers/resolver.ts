@@ -5,7 +5,7 @@ import { BoundedMap } from "../../lib/bounded-map.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import type { Outbound } from "../../lib/outbound.ts";
-import { authSchemas } from "../../schemas/secret-references.ts";
+import { authSchemas, fieldsOfMode } from "../../schemas/secret-references.ts";
 import { type AwsOptions, readAwsSecret } from "./aws.ts";
 import { type AzureOptions, readAzureSecret } from "./azure.ts";
 import { readHashicorpSecret } from "./hashicorp.ts";
@@ -69,8 +69,12 @@ function createAddressCheck(guard: AddressGuard): (text: string) => string {
   };
 }
 
-function requireAuth<Schema extends v.GenericSchema>(schema: Schema, value: unknown): v.InferOutput<Schema> {
-  const checked = v.safeParse(schema, value);
+/** Stored credentials by their schema. What was stored with another mode may stand beside them. */
+function requireAuth<Schema extends (typeof authSchemas)[keyof typeof authSchemas]>(
+  schema: Schema,
+  value: unknown,
+): v.InferOutput<Schema> {
+  const checked = v.safeParse(schema, isObject(value) ? fieldsOfMode(schema, value) : value);
   if (checked.success) return checked.output;
   throw new SecretUnavailableError(`auth_config is not complete: ${v.getDotPath(checked.issues[0]) ?? ""}`);
 }
