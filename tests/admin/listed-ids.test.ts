@@ -40,6 +40,12 @@ const isGone = ({ status }: Row) => status === "cancelled";
 /** How a record of each list is made, and whose key lists it. */
 const makers: Record<string, { key?: string; make?(): Promise<unknown>; deletion?: (row: Row) => object }> = {
   "/configs": { make: () => own("POST /configs", { name: unique(), config: { retry: { attempts: 1 } } }) },
+  "/model-aliases": {
+    make: async () => {
+      const { slug } = await own("POST /configs", { name: unique(), config: { retry: { attempts: 1 } } });
+      return own("POST /model-aliases", { name: unique(), target: { config: slug } });
+    },
+  },
   "/guardrails": { make: () => own("POST /guardrails", { name: unique(), checks, actions: {} }) },
   "/admin/v2/guardrails": {
     key: adminKey,

@@ -73,7 +73,7 @@ const samples: Readonly<Record<string, Sample>> = {
   createBatch: { body: { input_file_id: "file-1", endpoint: "/v1/chat/completions", completion_window: "24h" } },
 };
 /** Endpoints that respond without a provider. */
-export const ownRows: ReadonlySet<string> = new Set(["POST /v1/prompts/:id/render"]);
+export const ownRows: ReadonlySet<string> = new Set(["POST /v1/prompts/:id/render", "GET /model/info"]);
 
 function sampleOf(row: Endpoint): Sample {
   if (row.path === "/v1/complete") return samples.text_complete ?? {};
