@@ -10,9 +10,22 @@ const skip = process.platform !== "linux" && "the limit is set as Linux does";
 /** Files and connections that the gateway may have open. */
 const limit = 160;
 
+/** So many looks in a row must find as many files open. */
+const equalLooks = 5;
+const lookEveryMs = 100;
+
 /** Requests whose own connections fit into what is left, but not those to the provider too. */
-function countRequests({ pid }: GatewayProcess): number {
-  return Math.floor((limit - readdirSync(`/proc/${pid}/fd`).length) * 0.6);
+async function countRequests({ pid }: GatewayProcess): Promise<number> {
+  const look = () => readdirSync(`/proc/${pid}/fd`).length;
+  let open = look();
+  // connections of earlier requests are still closing
+  for (let equal = 0; equal < equalLooks; ) {
+    await new Promise((resume) => setTimeout(resume, lookEveryMs));
+    const now = look();
+    equal = now === open ? equal + 1 : 0;
+    open = now;
+  }
+  return Math.floor((limit - open) * 0.6);
 }
 
 const answer = JSON.stringify({ id: "c", object: "chat.completion", created: 1, model: "m", choices: [] });
@@ -60,7 +73,7 @@ test("without file descriptors, requests are refused with 503 and no provider is
       // what is loaded with the first request is open from then on
       assert.equal((await chat(gateway, upstream.url)).status, 200);
       held = released;
-      const asked = Array.from({ length: countRequests(gateway) }, () => chat(gateway, upstream.url));
+      const asked = Array.from({ length: await countRequests(gateway) }, () => chat(gateway, upstream.url));
       const first = await Promise.race(asked);
       assert.deepEqual([first.status, first.code, first.retryAfter], [503, "no_file_descriptors", "1"]);
       release();
