@@ -11,7 +11,15 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { prepare, type Stage, shootThreads } from "./load.ts";
 import { type Middle, median, middleOf, type ThreadTimes } from "./measure.ts";
-import { createFolder, projectRoot, type Running, runMain, startGateway, startUpstream } from "./processes.ts";
+import {
+  createFolder,
+  projectRoot,
+  type Running,
+  runMain,
+  startEventUpstream,
+  startGateway,
+  startUpstream,
+} from "./processes.ts";
 import { type Scenario, selectScenarios } from "./scenarios.ts";
 import { countFailures, ensureWrk } from "./wrk.ts";
 
@@ -128,9 +136,14 @@ async function main(): Promise<void> {
     { name: "here", commit, gateway: await startGateway("bun") },
   ];
   const parts = { upstream, folder: createFolder("compare"), rounds, seconds };
-  for (const scenario of selectScenarios(values.only)) await compare(scenario, sides, parts);
+  const scenarios = selectScenarios(values.only);
+  const events = scenarios.some(({ eventWise }) => eventWise) ? await startEventUpstream() : undefined;
+  for (const scenario of scenarios) {
+    await compare(scenario, sides, { ...parts, ...(scenario.eventWise && events && { upstream: events }) });
+  }
   for (const { gateway } of sides) await gateway.stop();
   await upstream.stop();
+  await events?.stop();
   if (failures > 0) throw new Error(`Failed: ${failures} requests`);
 }
 

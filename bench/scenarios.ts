@@ -79,6 +79,8 @@ function longPrompt(bytes: number): string {
   return `${task}\n${lines.join("\n")}`;
 }
 
+const advice = "Agree on who may call it, what it may cost, and what is kept of each call.";
+
 const chatAnswer = JSON.stringify({
   id: completionId,
   object: "chat.completion",
@@ -89,7 +91,7 @@ const chatAnswer = JSON.stringify({
       index: 0,
       message: {
         role: "assistant",
-        content: "Agree on who may call it, what it may cost, and what is kept of each call.",
+        content: advice,
         refusal: null,
         annotations: [],
       },
@@ -125,6 +127,17 @@ function streamAnswer(): string {
   ];
   return `${events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join("")}data: [DONE]\n\n`;
 }
+
+const claudeAnswer = JSON.stringify({
+  id: messageId,
+  type: "message",
+  role: "assistant",
+  model: claudeModel,
+  content: [{ type: "text", text: advice }],
+  stop_reason: "end_turn",
+  stop_sequence: null,
+  usage: { input_tokens: 42, cache_creation_input_tokens: 0, cache_read_input_tokens: 0, output_tokens: 19 },
+});
 
 /** Events of Claude's streamed answer: as many as `streamEvents`, with `message_stop`. */
 export function claudeEvents(): string[] {
@@ -175,6 +188,7 @@ const streamBase = "/stream/v1";
 /** What the upstream answers, by path. */
 export const staticAnswers: readonly StaticAnswer[] = [
   { path: "/v1/chat/completions", contentType: "application/json", body: chatAnswer },
+  { path: "/v1/messages", contentType: "application/json", body: claudeAnswer },
   { path: "/v1/evaluations", contentType: "application/json", body: moderationAnswer },
   { path: `${streamBase}/chat/completions`, contentType: "text/event-stream", body: streamAnswer() },
 ];
@@ -223,6 +237,16 @@ export const scenarios: readonly Scenario[] = [
     base: streamBase,
     expect: "[DONE]",
     body: chatRequest(question, { stream: true, stream_options: { include_usage: true } }),
+  },
+  {
+    name: "anthropic-32",
+    title: "small chat of Claude",
+    connections: 32,
+    path: "/chat/completions",
+    base: "/v1",
+    expect: advice,
+    headers: { "x-gateway-provider": "anthropic" },
+    body: chatRequest(question, { model: claudeModel }),
   },
   {
     name: "anthropic-stream-32",
