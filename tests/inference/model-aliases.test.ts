@@ -443,8 +443,8 @@ test("the lists of all dialects have the aliases of the caller", async () => {
   const info = await read("/model/info?litellm_model_id=listed", {});
   assert.equal(info.data.length, 1);
   const one = { id: "listed", alias_of: pool };
-  const { id, alias_of } = { ...(await read("/v1/models/listed", {})) } as unknown as typeof one;
-  assert.deepEqual({ id, alias_of }, one);
+  const listed: object = await read("/v1/models/listed", {});
+  assert.deepEqual({ id: Reflect.get(listed, "id"), alias_of: Reflect.get(listed, "alias_of") }, one);
 });
 
 test("an alias is listed with what holds for all models that it leads to", async () => {

@@ -26,7 +26,7 @@ const sign = async (text: string): Promise<Uint8Array> =>
   new Uint8Array(await crypto.subtle.sign("Ed25519", pair.privateKey, new TextEncoder().encode(text)));
 
 before(async () => {
-  pair = (await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"])) as CryptoKeyPair;
+  pair = (await crypto.subtle.generateKey("Ed25519", true, ["sign", "verify"])) as CryptoKeyPair; // Ed25519 has two keys
   upstream = await startRecordingUpstream(({ path }, response) => {
     const { status = 200, body, location } = served.get(path) ?? { status: 404, body: "Not here" };
     response.writeHead(status, location === undefined ? {} : { location });

@@ -138,6 +138,7 @@ function readingsOf(parts: readonly string[], isMarked: boolean): unknown[] {
 function asText(field: Schema | boolean, components: object): Schema {
   const schema = { ...(isObject(field) ? field : {}), components };
   const isFile = (one: unknown) => isObject(one) && one.format === "binary";
+  // a copy of a schema
   return JSON.parse(JSON.stringify(schema), (_, one: unknown) => (isFile(one) ? { not: {} } : one)) as Schema;
 }
 

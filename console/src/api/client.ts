@@ -171,8 +171,7 @@ export async function call(method: string, path: string, options?: CallOptions):
 /** Calls a row of the OpenAPI document, typed by it: `ask("PUT /v1/configs/{slug}", { path: { slug }, body })`. */
 export async function ask<R extends ApiRow>(row: R, options?: CallOptions): Promise<AnswerOf<R>> {
   const [method = "", path = ""] = row.split(" ");
-  // The document describes the answer; the gateway's own tests hold it to that.
-  return (await call(method, path, options)) as AnswerOf<R>;
+  return (await call(method, path, options)) as AnswerOf<R>; // the gateway's tests hold it to the document
 }
 
 /** `GET` of a path of the OpenAPI document, typed by it. */

@@ -50,6 +50,9 @@ type ChangedColumns<Name extends RecordStoreName> = {
   [Column in keyof Omit<NewRowOf<Name>, OwnColumns>]?: NewRowOf<Name>[Column] | undefined;
 };
 
+/** The columns that every record has. */
+const plainOf = (row: object): PlainRow => row as PlainRow; // all tables of records have them
+
 /** A kind of record of the control plane. Its endpoints follow from it. */
 interface RecordDeclaration<Name extends RecordStoreName> {
   /** Group of its endpoints in the API reference. */
@@ -201,7 +204,7 @@ class RecordEndpoints<Name extends RecordStoreName> {
   async find(call: AdminCall<unknown>, verb = "read"): Promise<Found<Name>> {
     const { param = "id", find, hasIdsOnly } = this.#kind;
     const row = find ? await find(call, verb) : await this.#read(call, param, hasIdsOnly);
-    const { organisationId, workspaceId = null } = row as PlainRow; // columns of every record
+    const { organisationId, workspaceId = null } = plainOf(row);
     // the row's own values
     return { row, tenant: { organisationId, workspaceId } as RecordTenant<Name> };
   }
@@ -237,8 +240,7 @@ class RecordEndpoints<Name extends RecordStoreName> {
           ? await readRows(call, tenant, options)
           : await this.#typed(call.stores).list(tenant, options);
         const data = await definition.show(rows, call, tenant);
-        // the schema has literals beside these two
-        return { ...Object.fromEntries(literals), data, total } as unknown as AnswerOf<All>;
+        return { ...Object.fromEntries(literals), data, total } as unknown as AnswerOf<All>; // all that the schema has
       },
     });
   }
@@ -325,7 +327,7 @@ class RecordEndpoints<Name extends RecordStoreName> {
         const found = await this.find(call, "update");
         const { columns, statements = [], ...outcome } = await decide(call, found);
         const changed = this.updating(call, found, columns);
-        return { ...outcome, recordId: (found.row as PlainRow).id, statements: [...statements, changed] };
+        return { ...outcome, recordId: plainOf(found.row).id, statements: [...statements, changed] };
       },
     });
   }
@@ -348,7 +350,7 @@ class RecordEndpoints<Name extends RecordStoreName> {
       handle: async (call) => {
         const found = await this.find(call, "delete");
         const statements = (await before?.(call, found)) ?? [];
-        const { id } = found.row as PlainRow;
+        const { id } = plainOf(found.row);
         const last = archives
           ? this.updating(call, found, archives)
           : this.#plain(call.stores).remove(found.tenant, this.#itself(found));
@@ -393,7 +395,7 @@ class RecordEndpoints<Name extends RecordStoreName> {
       audit: this.#audited(action),
       handle: async (call) => {
         const found = await this.find(call, verb);
-        return { ...(await handle(call, found)), recordId: (found.row as PlainRow).id };
+        return { ...(await handle(call, found)), recordId: plainOf(found.row).id };
       },
     });
   }
@@ -405,7 +407,7 @@ class RecordEndpoints<Name extends RecordStoreName> {
 
   /** A record of the organisation names no workspace: a statement for a tenant without one changes all of them. */
   #itself({ row }: Found<Name>): Filter<PlainRow> {
-    const { id, workspaceId } = row as PlainRow;
+    const { id, workspaceId } = plainOf(row);
     const isNamed = workspaceId !== undefined && !this.#kind.isReadByWorkspaces;
     return { id, ...(isNamed && { workspaceId }) };
   }

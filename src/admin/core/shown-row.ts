@@ -70,7 +70,6 @@ export function shownBy<Entries extends v.ObjectEntries, Row extends object>(
   const readers = Object.entries(entries).map(([name, entry]) => [name, readerOf(name, entry as EntryParts)] as const);
   return (row) => {
     const own = Object.fromEntries(readers.map(([name, read]) => [name, read(row)]));
-    // the compiler requires of `others` what the columns do not give
-    return { ...own, ...others(row) } as unknown as Answer<Entries>;
+    return { ...own, ...others(row) } as unknown as Answer<Entries>; // `others` gives what the columns do not
   };
 }

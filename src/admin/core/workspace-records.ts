@@ -192,6 +192,5 @@ export async function applyDefaults(
     ...(configId !== undefined && { user_api_key_config: configId }),
   };
   const left = Object.entries(defaults).filter(([, value]) => value !== null && value !== undefined);
-  // members of defaults, without those that are null
-  return left.length === 0 ? null : (Object.fromEntries(left) as StoredDefaults);
+  return left.length === 0 ? null : (Object.fromEntries(left) as StoredDefaults); // without those that are null
 }

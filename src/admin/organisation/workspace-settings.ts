@@ -16,8 +16,8 @@ export function mergeMembers<Stored extends object>(
   changes: { readonly [Name in keyof Stored]?: Stored[Name] | null | undefined },
 ): Stored {
   const merged = { ...toRecord(stored), ...Object.fromEntries(definedOf(changes)) };
-  // each field has its value in one of the two
-  return Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null)) as Stored;
+  const left = Object.fromEntries(Object.entries(merged).filter(([, value]) => value !== null));
+  return left as Stored; // each field has its value in one of the two
 }
 
 function definedOf(changes: Changes): [string, unknown][] {

@@ -32,7 +32,7 @@ export interface ConsoleSessions {
   /** The session of a cookie; undefined if it was changed, is too old, or was ended. */
   open(sealed: string): Promise<ConsoleSession | undefined>;
   /**
-   * The caller that a session stands for now; undefined if its key is no longer valid, or its user is not active.
+   * Who calls with a session; undefined if its key is no longer valid, or its user is not active.
    *
    * @param workspace Slug or id of the workspace that the request names; for sessions of users only.
    * @throws {PermissionError} If the user may not enter the workspace.

@@ -120,8 +120,7 @@ export function withTargetModel<Request extends object>(request: Request, { name
   if (!named) return request;
   if (!named.isConfig) return { ...request, model: named.leadsTo };
   const { model: _, ...others } = request as Request & { model?: unknown };
-  // the model is set before the request is used
-  return others as unknown as Request;
+  return others as unknown as Request; // the model is set before it is used
 }
 
 /** @throws {InvalidRequestError} 400 if a target sets no model where the request's is a name. */
