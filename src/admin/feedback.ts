@@ -1,8 +1,9 @@
 import type { CallerContext } from "../context.ts";
 import type { JsonValue } from "../db/tables/columns.ts";
 import type { FeedbackRow } from "../db/tables/feedback.ts";
+import { readJsonBody, requireBody } from "../endpoint/body.ts";
 import { readRole } from "../endpoint/role.ts";
-import { defineJsonEndpoint, defineKeyEndpoint, type Endpoint, readJsonBody, requireBody } from "../endpoint.ts";
+import { defineJsonEndpoint, defineKeyEndpoint, type Endpoint } from "../endpoint.ts";
 import { jsonReply } from "../lib/reply.ts";
 import { CreateFeedback, Feedback, FeedbackList, FeedbackReceipt, UpdateFeedback } from "../schemas/feedback.ts";
 import { commitAudited } from "./core/audit-values.ts";

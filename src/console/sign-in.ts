@@ -2,7 +2,7 @@ import * as v from "valibot";
 import type { Principal } from "../auth/principal.ts";
 import { clientAddressOf, type RequestContext } from "../context.ts";
 import type { SessionHolder } from "../control/console/sessions.ts";
-import { readJsonBody, requireBody } from "../endpoint.ts";
+import { readJsonBody, requireBody } from "../endpoint/body.ts";
 import { AuthenticationError, GatewayError, RateLimitError } from "../errors.ts";
 import { jsonReply, type Reply } from "../lib/reply.ts";
 import { auditFailure, auditSession } from "./audit.ts";

@@ -1,16 +1,8 @@
 import { requireAccess } from "../auth/access.ts";
 import type { CallerContext } from "../context.ts";
+import { readFormBody, readJsonBody, requireBody } from "../endpoint/body.ts";
 import { requireRole } from "../endpoint/role.ts";
-import {
-  type FormEndpoint,
-  type JsonBody,
-  type JsonEndpoint,
-  type KeyEndpoint,
-  type KeyedEndpoint,
-  readFormBody,
-  readJsonBody,
-  requireBody,
-} from "../endpoint.ts";
+import type { FormEndpoint, JsonBody, JsonEndpoint, KeyEndpoint, KeyedEndpoint } from "../endpoint.ts";
 import {
   type GatewayError,
   HeadersTooLargeError,

@@ -1,5 +1,5 @@
 import type { CallerContext } from "../context.ts";
-import { readJsonBody } from "../endpoint.ts";
+import { readJsonBody } from "../endpoint/body.ts";
 import { NotFoundError, RpcError, UnsupportedMediaError } from "../errors.ts";
 import { sha256Hex } from "../lib/hash.ts";
 import { isObject, stringOf } from "../lib/json.ts";

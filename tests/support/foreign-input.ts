@@ -36,7 +36,7 @@ const readers: Readonly<Record<string, Bound>> = {
   "src/mcp/registry/upstream-client.ts": within("Budget", "maxAnswerBytes"),
   "src/control/stored-responses.ts": own("sealed responses"),
   "src/db/stores/logs.ts": own("results of hooks"),
-  "src/endpoint.ts": within("scanJson", "readBytes"),
+  "src/endpoint/body.ts": within("scanJson", "readBytes"),
   "src/guardrails/call.ts": short("whether a header is Latin-1"),
   "src/guardrails/checks/pii.ts": within("ValueFinder"),
   "src/guardrails/checks/regex-replace.ts": steps,

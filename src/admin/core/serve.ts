@@ -1,8 +1,9 @@
 import * as v from "valibot";
 import { requireAccess } from "../../auth/access.ts";
 import type { CallerContext, RequestContext } from "../../context.ts";
+import { readJsonBody } from "../../endpoint/body.ts";
 import { requireRole } from "../../endpoint/role.ts";
-import { type AdminEndpoint, readJsonBody } from "../../endpoint.ts";
+import type { AdminEndpoint } from "../../endpoint.ts";
 import { InvalidRequestError, PermissionError, toGatewayError } from "../../errors.ts";
 import { compressed } from "../../lib/gzip.ts";
 import { firstPlainIssue } from "../../lib/issues.ts";

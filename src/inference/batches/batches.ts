@@ -2,7 +2,7 @@ import type { CallerContext } from "../../context.ts";
 import { contentReply } from "../../control/files/content-reply.ts";
 import type { GatewayBatchRow, NewGatewayBatchRow } from "../../db/tables/batches.ts";
 import type { JsonValue } from "../../db/tables/columns.ts";
-import { readJsonBody, requireBody } from "../../endpoint.ts";
+import { readJsonBody, requireBody } from "../../endpoint/body.ts";
 import { ConflictError, InvalidRequestError, NotFoundError, PermissionError, RateLimitError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";

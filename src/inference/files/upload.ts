@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import type { CallerContext } from "../../context.ts";
 import type { GatewayFileRow } from "../../db/tables/files.ts";
-import { toBodyError } from "../../endpoint.ts";
+import { toBodyError } from "../../endpoint/body.ts";
 import { InvalidRequestError, UnsupportedMediaError } from "../../errors.ts";
 import { countBytes, uploadTimes } from "../../lib/body.ts";
 import { isObject, parseJson } from "../../lib/json.ts";

@@ -1,5 +1,5 @@
 import type { CallerContext } from "../../context.ts";
-import { isJsonType } from "../../endpoint.ts";
+import { isJsonType } from "../../endpoint/body.ts";
 import type { Body, RequestType } from "../../guardrails/types.ts";
 import { type ExactValue, parseExact } from "../../lib/exact-numbers.ts";
 import { isObject, stringOf } from "../../lib/json.ts";

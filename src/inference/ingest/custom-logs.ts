@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import type { CallerContext } from "../../context.ts";
-import { readJsonBody, requireBody } from "../../endpoint.ts";
+import { readJsonBody, requireBody } from "../../endpoint/body.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import type { Budget } from "../../lib/budget.ts";
 import type { ExactNumbers } from "../../lib/exact-numbers.ts";

@@ -1,5 +1,5 @@
 import type { CallerContext } from "../../context.ts";
-import { isJsonType, readPlainBody } from "../../endpoint.ts";
+import { isJsonType, readPlainBody } from "../../endpoint/body.ts";
 import { InvalidRequestError, toGatewayError, UnsupportedMediaError } from "../../errors.ts";
 import { Budget } from "../../lib/budget.ts";
 import { isObject, objectsIn } from "../../lib/json.ts";

@@ -1,6 +1,6 @@
 import type { WrittenAnswer } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
-import { isJsonType } from "../../endpoint.ts";
+import { isJsonType } from "../../endpoint/body.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import { maxLoggedBody, textOfBody } from "../../logs/body.ts";
 import { type FurtherCounts, withUnits } from "../../logs/usage.ts";

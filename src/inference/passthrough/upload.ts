@@ -1,6 +1,6 @@
 import { reserveBody } from "../../context/held-bodies.ts";
 import type { CallerContext } from "../../context.ts";
-import { toBodyError } from "../../endpoint.ts";
+import { toBodyError } from "../../endpoint/body.ts";
 import { BodyError, countBytes, inflate, readBytes, receiveTimes, uploadTimes } from "../../lib/body.ts";
 import { joinBytes } from "../../lib/bytes.ts";
 import { continued } from "../../lib/continued.ts";

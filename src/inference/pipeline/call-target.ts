@@ -1,7 +1,7 @@
 import type { ProviderRules } from "../../context/provider-rules.ts";
 import type { CallerContext } from "../../context.ts";
 import type { DialectOptions, StoreResponse } from "../../dialects/types.ts";
-import { isJsonType } from "../../endpoint.ts";
+import { isJsonType } from "../../endpoint/body.ts";
 import { UpstreamError } from "../../errors.ts";
 import { type ExactNumbers, type ShelteredBytes, shelterIntegers } from "../../lib/exact-numbers.ts";
 import { isObject } from "../../lib/json.ts";

@@ -1,5 +1,6 @@
 import type { CallerContext } from "../../context.ts";
-import { type HeldForm, toBodyError } from "../../endpoint.ts";
+import { toBodyError } from "../../endpoint/body.ts";
+import type { HeldForm } from "../../endpoint.ts";
 import { BodyError, countBytes, uploadTimes } from "../../lib/body.ts";
 import { toParts } from "../../lib/form.ts";
 import { FieldWatcher } from "../../lib/form-watcher.ts";

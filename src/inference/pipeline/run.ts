@@ -1,6 +1,7 @@
 import type { CallerContext } from "../../context.ts";
 import type { StoreResponse } from "../../dialects/types.ts";
-import { type JsonBody, requireBody } from "../../endpoint.ts";
+import { requireBody } from "../../endpoint/body.ts";
+import type { JsonBody } from "../../endpoint.ts";
 import { GatewayError, InvalidRequestError } from "../../errors.ts";
 import { ExactNumbers } from "../../lib/exact-numbers.ts";
 import type { Reply } from "../../lib/reply.ts";

@@ -1,5 +1,5 @@
 import { type CallerContext, createHeaderReader } from "../../context.ts";
-import { toBodyError } from "../../endpoint.ts";
+import { toBodyError } from "../../endpoint/body.ts";
 import { GuardrailDeniedError, InvalidRequestError } from "../../errors.ts";
 import { runHooks } from "../../guardrails/run.ts";
 import type { PhaseOutcome, Subject } from "../../guardrails/subject.ts";

@@ -1,5 +1,5 @@
 import type { CallerContext } from "../../context.ts";
-import { readJsonBody } from "../../endpoint.ts";
+import { readJsonBody } from "../../endpoint/body.ts";
 import { ConflictError, InvalidRequestError, NotFoundError } from "../../errors.ts";
 import { countBytes, readChunks, uploadTimes } from "../../lib/body.ts";
 import { type ExactValue, parseExactBytes } from "../../lib/exact-numbers.ts";

@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { createOwnRequest } from "../../context/own-request.ts";
 import { type CallerContext, createHeaderReader } from "../../context.ts";
-import { readJsonBody, requireBody } from "../../endpoint.ts";
+import { readJsonBody, requireBody } from "../../endpoint/body.ts";
 import { InvalidRequestError, UpstreamError } from "../../errors.ts";
 import { HeaderMap } from "../../lib/headers.ts";
 import { isObject } from "../../lib/json.ts";

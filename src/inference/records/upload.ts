@@ -1,5 +1,5 @@
 import type { CallerContext } from "../../context.ts";
-import { toBodyError } from "../../endpoint.ts";
+import { toBodyError } from "../../endpoint/body.ts";
 import { GatewayError, InvalidRequestError, UnsupportedMediaError } from "../../errors.ts";
 import { countBytes, uploadTimes } from "../../lib/body.ts";
 import { readLines } from "../../lib/lines.ts";

@@ -1,7 +1,8 @@
 import type { CallerContext, ConnectionInfo } from "../../context.ts";
 import type { StoredLog } from "../../db/stores/logs.ts";
+import { isJsonType } from "../../endpoint/body.ts";
 import { requireLogAccess, scopeOf } from "../../endpoint/log-access.ts";
-import { type Endpoint, isJsonType, type JsonBody } from "../../endpoint.ts";
+import type { Endpoint, JsonBody } from "../../endpoint.ts";
 import { InvalidRequestError, NotFoundError, PermissionError, UnavailableError } from "../../errors.ts";
 import { BodyError, readBytes } from "../../lib/body.ts";
 import { isHeaderValue, readNameList } from "../../lib/headers.ts";

@@ -1,5 +1,5 @@
 import type { CallerContext } from "../../context.ts";
-import { isJsonType } from "../../endpoint.ts";
+import { isJsonType } from "../../endpoint/body.ts";
 import { toGatewayError } from "../../errors.ts";
 import type { Ending, Reply } from "../../lib/reply.ts";
 import type { BodyPieces } from "../../logs/body.ts";

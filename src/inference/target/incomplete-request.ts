@@ -1,5 +1,6 @@
 import type { CallerContext } from "../../context.ts";
-import { type FormEndpoint, findIssue, isMissing, type JsonEndpoint, refuseBody } from "../../endpoint.ts";
+import { findIssue, isMissing, refuseBody } from "../../endpoint/body.ts";
+import type { FormEndpoint, JsonEndpoint } from "../../endpoint.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ConfigNode } from "../../routing/config.ts";
 import { readRequestConfig } from "./config-source.ts";

@@ -1,5 +1,5 @@
 import type { RequestContext } from "../../context.ts";
-import { readPlainBody } from "../../endpoint.ts";
+import { readPlainBody } from "../../endpoint/body.ts";
 import { OauthError } from "../../errors.ts";
 import { decodeUtf8 } from "../../lib/json.ts";
 

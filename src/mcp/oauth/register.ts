@@ -1,7 +1,7 @@
 import * as v from "valibot";
 import { clientAddressOf, type RequestContext } from "../../context.ts";
+import { readJsonBody } from "../../endpoint/body.ts";
 import { requireOrigin } from "../../endpoint/public-origin.ts";
-import { readJsonBody } from "../../endpoint.ts";
 import { OauthError } from "../../errors.ts";
 import { firstPlainIssue } from "../../lib/issues.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
