@@ -1,11 +1,13 @@
 // Tables of docs/configuration.md.
 
-import { type Variable, variables } from "../src/settings/tables/variables.ts";
+import { fileVariableOf, secretNamesOf, type Variable, variables } from "../src/settings/tables/variables.ts";
 
 const cell = (text: string): string => text.replaceAll("|", "\\|");
 
-function rowOf({ name, default: standard, meaning }: Variable): string {
-  const names = [name].flat().map((one) => `\`${one}\``);
+function rowOf(row: Variable): string {
+  const { name, default: standard, meaning } = row;
+  const files = secretNamesOf(row).map(fileVariableOf);
+  const names = [name, files].flat().map((one) => `\`${one}\``);
   return `| ${[names.join(", "), standard, meaning].map(cell).join(" | ")} |`;
 }
 

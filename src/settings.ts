@@ -7,6 +7,7 @@ import { containerAddress } from "./providers/auth/aws-machine.ts";
 import { mcp } from "./settings/mcp.ts";
 import { metrics } from "./settings/metrics.ts";
 import { fileStore, logStore } from "./settings/object-stores.ts";
+import { type ProcessLogSettings, processLog } from "./settings/process-log.ts";
 import { type Environment, flag, flagOn, integer, list, text } from "./settings/read.ts";
 import { tracing } from "./settings/tracing.ts";
 
@@ -43,6 +44,7 @@ export interface Settings {
   logSpill: { path: string | undefined; bytes: number };
   /** The journal of limits; beside the database without a path. */
   limitJournalFile: string | undefined;
+  processLog: ProcessLogSettings;
   gateway: GatewayOptions;
 }
 
@@ -408,6 +410,7 @@ export function readSettings(environment: Environment): Settings {
     hasConsole: flagOn(environment, "CONSOLE"),
     logSpill: logSpill(environment),
     limitJournalFile: text(environment, "LIMITS_JOURNAL_FILE"),
+    processLog: processLog(environment),
     gateway: {
       database,
       ...(authToken !== undefined && { databaseAuthToken: authToken }),

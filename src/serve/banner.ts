@@ -3,6 +3,7 @@ import type { FirstKeys } from "../auth/first-start.ts";
 import { describeDatabase } from "../db/open-failure.ts";
 import type { HostSettings } from "./environment.ts";
 import { hasCode, makeFolder } from "./keys-file.ts";
+import type { ProcessLog } from "./process-log.ts";
 
 /** Keys of the first start, by their labels. */
 function listKeys(keys: FirstKeys): string[] {
@@ -59,13 +60,25 @@ function describeNew({ database, formerMasterKeys }: HostSettings): string[] {
   ];
 }
 
+/** What a start says. */
+interface Start {
+  /** Undefined if it was not the first one. */
+  firstKeys: FirstKeys | undefined;
+  settings: HostSettings;
+  log: ProcessLog;
+}
+
 /** Prints the addresses of the gateway and of its console and, at the first start, an example. */
-export function printBanner(address: string, firstKeys: FirstKeys | undefined, settings: HostSettings): void {
+export function printBanner(address: string, { firstKeys, settings, log }: Start): void {
   // first: who reads that it serves may read the keys at once
   const shown = firstKeys && showFirstKeys(firstKeys, settings.firstKeysFile);
-  console.log(`AI gateway serving on ${address}`);
-  if (settings.hasConsole && settings.gateway.serverMode !== "mcp") console.log(`Console: ${address}/console`);
+  log.info(`AI gateway serving on ${address}`);
+  if (settings.hasConsole && settings.gateway.serverMode !== "mcp") log.info(`Console: ${address}/console`);
   if (!shown) return;
+  if (settings.processLog.format === "json") {
+    for (const line of [...describeNew(settings), ...shown.lines]) log.info(line);
+    return;
+  }
   for (const line of describeNew(settings)) console.log(`\n${line}`);
   if (shown.lines.length > 0) console.log(`\n${shown.lines.join("\n")}`);
   const body = '{"model":"echo-1","messages":[{"role":"user","content":"Hello"}]}';

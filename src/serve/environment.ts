@@ -13,6 +13,7 @@ import type { Environment } from "../settings/read.ts";
 import { readSettings, type Settings } from "../settings.ts";
 import { createKeysFile, exists, keepToOwner, readKeysFile } from "./keys-file.ts";
 import { createJournalPlace } from "./limit-journal.ts";
+import { withSecretFiles } from "./secret-files.ts";
 
 /** Folder of files that do not stand beside a database. */
 const defaultFolder = "data";
@@ -142,7 +143,7 @@ function readModelFacts(path: string): OperatorFacts {
  * @throws {TypeError} Naming the unusable setting.
  */
 export function loadSettings(environment: Environment = process.env): HostSettings {
-  const settings = readSettings(environment);
+  const settings = readSettings(withSecretFiles(environment));
   const path = databasePath(settings.database);
   const masterKeysFile = findKeysFile(settings);
   const { keys, former: formerMasterKeys } = findMasterKeys(settings, masterKeysFile);
@@ -173,7 +174,7 @@ export function loadSettings(environment: Environment = process.env): HostSettin
  * @throws {TypeError} As `loadSettings`, and if there is no such database.
  */
 export function loadUsedSettings(environment: Environment = process.env): HostSettings {
-  const { database } = readSettings(environment);
+  const { database } = readSettings(withSecretFiles(environment));
   if (database === ":memory:") throw new TypeError("Cannot work on a database in memory: set DATABASE_URL");
   const path = databasePath(database);
   if (path !== undefined && !exists(path)) {

@@ -12,6 +12,7 @@ import { hostOptions } from "./host-options.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
 import { createMailer } from "./mailer.ts";
 import { checkOpenFiles } from "./open-files.ts";
+import { createProcessLog, type ProcessLog } from "./process-log.ts";
 import { runtime } from "./runtime-transport.ts";
 import { createShutdown, handleProcessEvents } from "./shutdown.ts";
 import { upgradeOnDeno } from "./websocket-deno.ts";
@@ -22,14 +23,15 @@ async function listen(gateway: Gateway, options: ListenOptions): Promise<Listene
 }
 
 /** A gateway from the environment, with its connector tested. */
-async function createGatewayFromEnvironment(settings: Settings): Promise<Gateway> {
+async function createGatewayFromEnvironment(settings: Settings, log: ProcessLog): Promise<Gateway> {
   const host = await hostOptions({ console: settings.hasConsole });
   const alerts = { ...settings.gateway.alerts, sendMail: settings.mail && createMailer(settings.mail) };
   const { database: url, gateway: options } = settings;
-  checkOpenFiles(options);
+  const { warn, info } = log;
+  checkOpenFiles(options, warn);
   const isShared = (options.workers ?? 1) > 1 || options.redis !== undefined;
-  const release = await markServed({ url, isShared }, (message) => console.error(message));
-  const gateway = createGateway({ ...options, ...host, alerts });
+  const release = await markServed({ url, isShared }, warn);
+  const gateway = createGateway({ ...options, ...host, alerts, warn, log: info });
   const close = async () => {
     await gateway.close();
     release();
@@ -69,13 +71,14 @@ async function listenByMode(gateway: Gateway, settings: Settings): Promise<[List
 /** Serves according to the environment, until a signal. */
 async function serve(): Promise<void> {
   const settings = loadSettings();
-  const gateway = await createGatewayFromEnvironment(settings);
+  const log = createProcessLog(settings.processLog);
+  const gateway = await createGatewayFromEnvironment(settings, log);
   const firstKeys = await gateway.start();
   const listeners = await listenByMode(gateway, settings);
-  handleProcessEvents(createShutdown(gateway, listeners, settings));
+  handleProcessEvents(createShutdown(gateway, listeners, { ...settings, log }), log);
   const [first, second] = listeners;
-  printBanner(urlOf(settings.hostname, first.port), firstKeys, settings);
-  if (second) console.log(`MCP servers are at ${urlOf(settings.hostname, second.port)}`);
+  printBanner(urlOf(settings.hostname, first.port), { firstKeys, settings, log });
+  if (second) log.info(`MCP servers are at ${urlOf(settings.hostname, second.port)}`);
 }
 
 /**
@@ -88,9 +91,15 @@ export async function main(args: readonly string[] = process.argv.slice(2)): Pro
     if (runtime === "deno") await prepare();
     else await serve();
   } catch (error) {
-    console.error(describeFailure(error));
+    sayFailure(error);
     process.exit(1);
   }
+}
+
+/** Says why the process ends. The settings of the log may themselves be what is wrong. */
+function sayFailure(error: unknown): void {
+  if (process.env.LOG_FORMAT?.trim().toLowerCase() !== "json") console.error(describeFailure(error));
+  else createProcessLog({ level: "error", format: "json" }).error("The process ends", error);
 }
 
 let prepared: Promise<Gateway> | undefined;
@@ -99,13 +108,14 @@ let prepared: Promise<Gateway> | undefined;
 function prepare(): Promise<Gateway> {
   prepared ??= (async () => {
     const settings = loadSettings();
-    const gateway = await createGatewayFromEnvironment(settings);
+    const log = createProcessLog(settings.processLog);
+    const gateway = await createGatewayFromEnvironment(settings, log);
     const firstKeys = await gateway.start();
     const { serverMode } = settings.gateway;
     const port = { ...listenOptionsOf(settings), port: settings.mcpPort };
     const listeners = serverMode === "all" ? [await listen(onMcpPort(gateway), port)] : [];
-    handleProcessEvents(createShutdown(gateway, listeners, settings));
-    hostBanner = (address) => printBanner(address, firstKeys, settings);
+    handleProcessEvents(createShutdown(gateway, listeners, { ...settings, log }), log);
+    hostBanner = (address) => printBanner(address, { firstKeys, settings, log });
     return gateway;
   })();
   return prepared;

@@ -12,6 +12,7 @@ import type { RetentionTimes } from "../schemas/log-segments.ts";
 import type { LateHooks } from "../schemas/logs.ts";
 import { nodeMac } from "./environment.ts";
 import { keepToOwner } from "./keys-file.ts";
+import { processLogOfThread } from "./process-log.ts";
 import { Thread } from "./thread.ts";
 
 /** Initial data of the thread. */
@@ -58,7 +59,7 @@ function prepareSpill(
     keepToOwner(path);
   } catch (error) {
     const reason = error instanceof Error ? error.message : error;
-    console.error(
+    processLogOfThread().warn(
       `Cannot write ${path} (LOG_SPILL_FILE): log rows wait in memory while the database is away, because: ${reason}`,
     );
     return undefined;

@@ -18,11 +18,12 @@ import { createSpillingLog, type SpillingLog, type SpillState } from "../logs/sp
 import type { LogBatch } from "../schemas/logs.ts";
 import { forgetUnused } from "./forget.ts";
 import type { WorkerRequest, WorkerSettings } from "./log-thread.ts";
+import { processLogOfThread } from "./process-log.ts";
 import { createLateTransport } from "./runtime-transport.ts";
 import { zstdCodec } from "./text-codec.ts";
 import { serveThread } from "./thread.ts";
 
-const warn = (message: string, error: unknown) => console.error(message, error ?? "");
+const { warn, info } = processLogOfThread();
 
 type Store = (batches: readonly LogBatch[]) => Promise<void>;
 
@@ -35,14 +36,14 @@ async function openSpilling({ spill, location }: WorkerSettings, store: Store): 
       store,
       isPermanent: isRefusedStatement,
       warn,
-      log: (line) => console.log(line),
+      log: info,
       patienceMs: spill.patienceMs,
       writesAtOnce: isLocalDatabase(location.url) ? 1 : location.writesAtOnce,
     });
   } catch (error) {
     const path = describeDatabase(spill.location.url);
     const reason = error instanceof Error ? error.message : error;
-    console.error(
+    warn(
       `Cannot use ${path} (LOG_SPILL_FILE): log rows wait in memory while the database is away; if it is damaged, move it away: ${reason}`,
     );
     return undefined;

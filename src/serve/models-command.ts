@@ -12,6 +12,7 @@ import { readSettings } from "../settings.ts";
 import { type Outcome, UsageError } from "./command.ts";
 import { replaceFile } from "./replace-file.ts";
 import { createLateTransport } from "./runtime-transport.ts";
+import { withSecretFiles } from "./secret-files.ts";
 
 /** Bounds of a table: that of the release has about 100 kB. */
 const maxBytes = 4 * 2 ** 20;
@@ -151,7 +152,7 @@ export async function updateModels(
   { sha256, "public-key": key }: Readonly<Record<string, string | undefined>>,
 ): Promise<Outcome> {
   const proof = readProof(sha256, key);
-  const { modelFactsFile: file, gateway } = readSettings(process.env);
+  const { modelFactsFile: file, gateway } = readSettings(withSecretFiles(process.env));
   if (file === undefined)
     throw new Error("Cannot write the table: set MODEL_FACTS_FILE to the file that the gateway reads");
   const guard = createAddressGuard({ trustedHosts: gateway.trustedHosts ?? [] });

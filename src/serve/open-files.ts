@@ -19,12 +19,15 @@ function readLimit(): number | undefined {
 }
 
 /** Warns if as many requests as may run at a time would need more open files than the process may have. */
-export function checkOpenFiles({ concurrency }: Pick<GatewayOptions, "concurrency">): void {
+export function checkOpenFiles(
+  { concurrency }: Pick<GatewayOptions, "concurrency">,
+  warn: (message: string) => void,
+): void {
   const limit = readLimit();
   const { total } = readConcurrencyLimits(concurrency);
   const needed = total * perRequest + besides;
   if (limit === undefined || limit >= needed) return;
-  console.error(
+  warn(
     `The process may have ${limit} files open, and ${total} requests (MAX_CONCURRENT_REQUESTS) need ${needed}: raise the limit (ulimit -n), or lower MAX_CONCURRENT_REQUESTS`,
   );
 }

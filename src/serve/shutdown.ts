@@ -6,6 +6,7 @@ import { databasePath } from "./environment.ts";
 import { forgetUnused } from "./forget.ts";
 import { exists } from "./keys-file.ts";
 import type { Listener } from "./listener.ts";
+import type { ProcessLog } from "./process-log.ts";
 
 /** Time between "not ready" and "no new connections", so that load balancers notice. */
 const noticeMs = 1_000;
@@ -23,11 +24,13 @@ interface Shutdown {
 }
 
 /** How a process is shut down. */
-type ShutdownSettings = Pick<Settings, "drainSeconds" | "database">;
+interface ShutdownSettings extends Pick<Settings, "drainSeconds" | "database"> {
+  log: ProcessLog;
+}
 
 /** Shuts down gracefully: not ready, no new connections, running requests finish, rows are written. */
 export function createShutdown(gateway: Gateway, listeners: readonly Listener[], settings: ShutdownSettings): Shutdown {
-  const { drainSeconds, database } = settings;
+  const { drainSeconds, database, log } = settings;
   const path = databasePath(database);
   const isAlone = () => path === undefined || !exists(`${path}-wal`);
   const { promise: hurried, resolve: hurry } = Promise.withResolvers<void>();
@@ -50,7 +53,7 @@ export function createShutdown(gateway: Gateway, listeners: readonly Listener[],
       await gateway.close();
       await forgetUnused(isAlone);
     } catch (error) {
-      console.error("Cannot shut down gracefully", error);
+      log.error("Cannot shut down gracefully", error);
       process.exit(1);
     }
     process.exit(code);
@@ -73,7 +76,7 @@ const hasTerminal = () => isatty(0);
  * Shuts down on signals and uncaught errors. A signal that is repeated changes nothing, as service managers send it to each
  * process of a group, and a parent process passes it on. Only who presses Ctrl-C twice does not want to wait.
  */
-export function handleProcessEvents(shutdown: Shutdown): void {
+export function handleProcessEvents(shutdown: Shutdown, log: ProcessLog): void {
   let interruptedAt: number | undefined;
   process.on("SIGTERM", () => shutdown.begin(0));
   process.on("SIGINT", () => {
@@ -85,7 +88,7 @@ export function handleProcessEvents(shutdown: Shutdown): void {
   // the terminal was closed; without one, the signal means whatever the parent process has set
   if (hasTerminal()) process.on("SIGHUP", () => shutdown.begin(0));
   const fail = (error: unknown) => {
-    console.error("Uncaught error: the process stops", error);
+    log.error("Uncaught error: the process stops", error);
     shutdown.begin(1);
   };
   process.on("uncaughtException", fail);

@@ -1,11 +1,13 @@
-import { type Variable, variables } from "../settings/tables/variables.ts";
+import { fileVariableOf, secretNamesOf, type Variable, variables } from "../settings/tables/variables.ts";
 
 /** Markdown as text of a terminal: links by their words, code without quotes. */
 const toPlain = (markdown: string): string => markdown.replace(/\[([^\]]+)\]\([^)]+\)/g, "$1").replaceAll("`", "");
 
-function describe({ name, default: standard, least, most, meaning }: Variable): string[] {
+function describe(row: Variable): string[] {
+  const { name, default: standard, least, most, meaning } = row;
+  const names = [name, secretNamesOf(row).map(fileVariableOf)].flat();
   const bounds = least === undefined ? "" : `, ${least} to ${most}`;
-  return [`  ${[name].flat().join(", ")} (default: ${toPlain(standard)}${bounds})`, `      ${toPlain(meaning)}`];
+  return [`  ${names.join(", ")} (default: ${toPlain(standard)}${bounds})`, `      ${toPlain(meaning)}`];
 }
 
 /** The environment variables, in the order and the sections of docs/configuration.md. */

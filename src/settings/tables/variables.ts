@@ -6,9 +6,19 @@ export interface Variable {
   /** Bounds of a whole number; absent for other values. */
   readonly least?: number;
   readonly most?: number;
+  /** Which of the names have secret values: all, or those listed. Each is also read from a file, by its name with `_FILE`. */
+  readonly secret?: true | readonly string[];
   /** Markdown. */
   readonly meaning: string;
 }
+
+/** The names of a row whose values are secret. */
+export function secretNamesOf({ name, secret = [] }: Variable): readonly string[] {
+  return secret === true ? [name].flat() : secret;
+}
+
+/** The variable that names a file with the value of another variable. */
+export const fileVariableOf = (name: string): string => `${name}_FILE`;
 
 /**
  * All environment variables, by the section of docs/configuration.md that describes them. Its tables, the command `variables`
@@ -24,6 +34,16 @@ export const variables = {
       least: 0,
       most: 3_600,
       meaning: "time that running requests get after SIGTERM",
+    },
+    {
+      name: "LOG_LEVEL",
+      default: "`info`",
+      meaning: "lines of the [process log](operations.md#process-log) that are written: `error`, `warn` or `info`",
+    },
+    {
+      name: "LOG_FORMAT",
+      default: "`text`",
+      meaning: "form of its lines: `text`, or `json` for an object on each line",
     },
     { name: "SERVER_MODE", default: "`unified`", meaning: "which parts the process serves: see below" },
     { name: "CONSOLE", default: "`true`", meaning: "`false`: the [console](console.md) is not served" },
@@ -42,7 +62,7 @@ export const variables = {
       meaning:
         "also `:memory:`, `libsql://…`, `http(s)://…`. A file is created with mode 0600, in a folder with mode 0700",
     },
-    { name: "DATABASE_AUTH_TOKEN", default: "none", meaning: "for remote databases" },
+    { name: "DATABASE_AUTH_TOKEN", secret: true, default: "none", meaning: "for remote databases" },
     {
       name: "WORKERS",
       default: "`1`",
@@ -64,6 +84,7 @@ export const variables = {
     },
     {
       name: "REDIS_URL",
+      secret: true,
       default: "none",
       meaning:
         "Redis in which all processes [share the counters of limits](policies.md#several-processes): `redis://user:password@host:6379`, with TLS `rediss://…`",
@@ -117,6 +138,7 @@ export const variables = {
     },
     {
       name: ["LOG_STORE_GENERATIONS_BUCKET", "LOG_STORE_ACCESS_KEY", "LOG_STORE_SECRET_KEY"],
+      secret: ["LOG_STORE_ACCESS_KEY", "LOG_STORE_SECRET_KEY"],
       default: "none",
       meaning: "required with `LOG_STORE`. A prefix of object names may follow the bucket: `logs/gateway`",
     },
@@ -199,10 +221,11 @@ export const variables = {
   "first-start": [
     {
       name: "BOOTSTRAP_ADMIN_KEY",
+      secret: true,
       default: "random",
       meaning: "admin key of the organisation: 16 or more letters, digits and `._~+/=-`",
     },
-    { name: "BOOTSTRAP_WORKSPACE_KEY", default: "random", meaning: "workspace key, for inference" },
+    { name: "BOOTSTRAP_WORKSPACE_KEY", secret: true, default: "random", meaning: "workspace key, for inference" },
   ],
   "keys-and-headers": [
     { name: "API_KEY_PREFIX", default: "`gk`", meaning: "prefix of new keys, and of the keys the gateway accepts" },
@@ -246,6 +269,7 @@ export const variables = {
     },
     {
       name: "GATEWAY_CLIENT_AUTH",
+      secret: true,
       default: "none",
       meaning:
         "credential of the deployment that this gateway is. Without it, the default deployment of the organisation decides which workspaces and subjects tokens may use",
@@ -417,6 +441,7 @@ export const variables = {
     },
     {
       name: "JWT_PRIVATE_KEY",
+      secret: true,
       default: "made at the first use",
       meaning:
         "RSA key that signs [statements about callers](mcp.md#identity-of-callers) for upstream servers: PKCS #8 in PEM form, line ends may be written as `\\n`",
@@ -475,9 +500,10 @@ export const variables = {
       default: "none",
       meaning: "URL of a webhook for alerts of all organisations without their own. It may be private",
     },
-    { name: "ALERT_WEBHOOK_SECRET", default: "none", meaning: "signs what is sent to this webhook" },
+    { name: "ALERT_WEBHOOK_SECRET", secret: true, default: "none", meaning: "signs what is sent to this webhook" },
     {
       name: "SMTP_URL",
+      secret: true,
       default: "none",
       meaning:
         "mail server, such as `smtp://user:password@mail.example.com:587` (STARTTLS) or `smtps://…` (TLS from the start). The default ports are 587 and 465. Write special characters of the password as `%40`",
@@ -498,6 +524,7 @@ export const variables = {
     },
     {
       name: "METRICS_TOKEN",
+      secret: true,
       default: "none",
       meaning: "bearer token that may read `/metrics`: 16 or more letters, digits and `._~+/=-`",
     },
@@ -550,6 +577,7 @@ export const variables = {
     },
     {
       name: "PROMETHEUS_GATEWAY_AUTH",
+      secret: true,
       default: "none",
       meaning: "`user:password`, or the value of `authorization` with its scheme. Required to push",
     },
@@ -578,6 +606,7 @@ export const variables = {
         "OTEL_EXPORTER_OTLP_HEADERS",
         "EXPERIMENTAL_GEN_AI_OTEL_EXPORTER_OTLP_HEADERS",
       ],
+      secret: true,
       default: "none",
       meaning: "headers of each request: `authorization=Bearer%20…,x-team=a`",
     },
@@ -662,6 +691,7 @@ export const variables = {
     },
     {
       name: ["FILES_S3_BUCKET", "FILES_S3_ACCESS_KEY_ID", "FILES_S3_SECRET_ACCESS_KEY"],
+      secret: ["FILES_S3_ACCESS_KEY_ID", "FILES_S3_SECRET_ACCESS_KEY"],
       default: "none",
       meaning: "required with the endpoint",
     },
@@ -737,6 +767,7 @@ export const variables = {
   "aws-2": [
     {
       name: ["AWS_ASSUME_ROLE_ACCESS_KEY_ID", "AWS_ASSUME_ROLE_SECRET_ACCESS_KEY"],
+      secret: true,
       default: "none",
       meaning: "keys to assume callers' roles with, instead of the role above",
     },
@@ -766,6 +797,7 @@ export const variables = {
     { name: "AZURE_AUTHORITY_HOST", default: "`https://login.microsoftonline.com/`", meaning: "token service" },
     {
       name: ["IDENTITY_ENDPOINT", "IDENTITY_HEADER"],
+      secret: ["IDENTITY_HEADER"],
       default: "none",
       meaning: "token service of the platform for the mode `managed`",
     },
