@@ -3,6 +3,7 @@ import {
   breakerMembers,
   cacheMembers,
   nodeMembers,
+  promptCacheMembers,
   retryMembers,
   stickyMembers,
   strategyMembers,
@@ -42,6 +43,7 @@ const nodeDescriptions: Descriptions = {
   targets: "Targets, or groups again",
   retry: "Retries of a failed call",
   cache: "Reuse of responses",
+  prompt_cache: "Marks the beginning of prompts for the cache of Claude and Nova models",
   cb_config: "When calls to a failing target stop",
 };
 
@@ -65,6 +67,10 @@ const cacheDescriptions: Descriptions = {
   mode: "simple: equal requests; semantic: also similar ones",
   max_age: "Seconds that a response is reused",
   join: "Identical requests at the same time share one call",
+};
+
+const promptCacheDescriptions: Descriptions = {
+  ttl: "How long the provider holds it: 5m or 1h, default 5m",
 };
 
 const stickyDescriptions: Descriptions = {
@@ -112,6 +118,7 @@ export function toRoutingConfigSchema(convert: JsonSchemaOf): object {
       targets: { type: "array", minItems: 1, items: { $ref: routingConfigReference } },
       retry: { ...object(retryMembers, retryDescriptions), required: ["attempts"] },
       cache: { anyOf: [{ enum: ["simple", "semantic"], type: "string" }, cache] },
+      prompt_cache: { anyOf: [{ type: "boolean" }, object(promptCacheMembers, promptCacheDescriptions)] },
       cb_config: breaker,
     }),
     description: "A routing config. Other members are settings of the provider, such as azure_resource_name",

@@ -1,3 +1,4 @@
+import type { PromptCacheSettings } from "../schemas/routing.ts";
 import type { Query } from "./conditions.ts";
 
 /** How often a call is retried, and after which statuses. */
@@ -62,7 +63,7 @@ export type Strategy = StrategyBase &
   (
     | { mode: "single" }
     | { mode: "fallback"; onStatusCodes: readonly number[] | undefined }
-    | { mode: "loadbalance"; sticky: StickySettings | undefined; affinity: boolean }
+    | { mode: "loadbalance"; sticky: StickySettings | undefined; affinity: boolean | undefined }
     | { mode: "conditional"; conditions: readonly Condition[]; default: string | undefined }
   );
 
@@ -70,6 +71,8 @@ export type Strategy = StrategyBase &
 export interface InheritedSettings {
   retry: RetrySettings | undefined;
   cache: CacheSettings | undefined;
+  /** Prefixes of prompts are marked for the provider's cache; false: they are not, whatever the parent says. */
+  promptCache: PromptCacheSettings | false | undefined;
   requestTimeoutMs: number | undefined;
   totalTimeoutMs: number | undefined;
   streamIdleTimeoutMs: number | undefined;

@@ -34,6 +34,7 @@ function inheritHooks(parent: InheritedSettings["hooks"], own: InheritedSettings
 export const noSettings: InheritedSettings = {
   retry: undefined,
   cache: undefined,
+  promptCache: undefined,
   requestTimeoutMs: undefined,
   totalTimeoutMs: undefined,
   streamIdleTimeoutMs: undefined,
@@ -54,6 +55,7 @@ export function inherit(parent: InheritedSettings, own: InheritedSettings): Inhe
   return {
     retry: own.retry ?? parent.retry,
     cache: own.cache ?? parent.cache,
+    promptCache: own.promptCache ?? parent.promptCache,
     requestTimeoutMs: own.requestTimeoutMs ?? parent.requestTimeoutMs,
     totalTimeoutMs: own.totalTimeoutMs ?? parent.totalTimeoutMs,
     streamIdleTimeoutMs: own.streamIdleTimeoutMs ?? parent.streamIdleTimeoutMs,

@@ -33,6 +33,7 @@ const settingsMembers = [
   "strict_open_ai_compliance",
   "fetch_integrated_models",
   "metadata",
+  "prompt_cache",
 ];
 /** Fields that cannot be combined with `passthrough` at the root. */
 const exclusiveMembers = ["override_params", "input_guardrails", "output_guardrails"];

@@ -181,7 +181,7 @@ class Planner {
   #balance(
     node: ConfigNode,
     usable: readonly ConfigNode[],
-    { sticky, affinity }: { sticky: StickySettings | undefined; affinity: boolean },
+    { sticky, affinity }: { sticky: StickySettings | undefined; affinity: boolean | undefined },
   ): { target: ConfigNode; why: string } {
     if (usable.length === 0) throw new PlanError(node.path, "Invalid config passed: no target has weight");
     if (sticky) return this.#stick(node, usable, sticky);

@@ -8,6 +8,8 @@ import {
   breakerMembers,
   cacheMembers,
   nodeMembers,
+  type PromptCacheSettings,
+  promptCacheMembers,
   retryMembers,
   stickyMembers,
   strategyMembers,
@@ -184,6 +186,12 @@ class ConfigReader {
     };
   }
 
+  #readPromptCache(value: unknown, path: string): PromptCacheSettings | false | undefined {
+    if (value === undefined || value === false) return value;
+    const { ttl } = this.#check(value === true ? {} : value, path, promptCacheMembers);
+    return { ttl: ttl === "5m" || ttl === "1h" ? ttl : undefined };
+  }
+
   #readBreaker(value: unknown, path: string): BreakerSettings | undefined {
     if (value === undefined) return undefined;
     const members = this.#check(value, path, breakerMembers);
@@ -242,7 +250,7 @@ class ConfigReader {
       case "fallback":
         return { mode: "fallback", breaker, onStatusCodes: codesOf(members.on_status_codes) };
       case "loadbalance":
-        return { mode: "loadbalance", breaker, sticky, affinity: members.affinity === true };
+        return { mode: "loadbalance", breaker, sticky, affinity: flagOf(members.affinity) };
       case "conditional": {
         const conditions = this.#readConditions(members.conditions, `${path}.conditions`);
         return { mode: "conditional", breaker, conditions, default: stringOf(members.default) };
@@ -272,7 +280,7 @@ class ConfigReader {
   /** Reads the node at `path` and records its problems. */
   readNode(value: unknown, path: string, depth = 0): ConfigNode {
     this.#nodes++;
-    const apart = ["strategy", "targets", "retry", "cache", "cb_config"];
+    const apart = ["strategy", "targets", "retry", "cache", "prompt_cache", "cb_config"];
     const { providers } = this.#options;
     const isSetting = (name: string) => isProviderMember(name, providers);
     const members = this.#check(value, path, nodeMembers, (name) => apart.includes(name) || isSetting(name));
@@ -328,13 +336,14 @@ class ConfigReader {
     return {
       retry: this.#readRetry(members.retry, join(path, "retry")),
       cache: this.#readCache(members.cache, join(path, "cache")),
+      promptCache: this.#readPromptCache(members.prompt_cache, join(path, "prompt_cache")),
       // zero means no separate limit
       requestTimeoutMs: numberOf(members.request_timeout) || undefined,
       totalTimeoutMs: numberOf(members.total_timeout) || undefined,
       streamIdleTimeoutMs: numberOf(members.stream_idle_timeout) || undefined,
       customHost: stringOf(members.custom_host),
       forwardHeaders: Array.isArray(forwarded) ? forwarded.map((name) => String(name).toLowerCase()) : undefined,
-      strict: typeof strict === "boolean" ? strict : undefined,
+      strict: flagOf(strict),
       overrideParams: isObject(members.override_params) ? members.override_params : {},
       defaultParams: isObject(members.default_params) ? members.default_params : {},
       dropParams: Array.isArray(dropped) ? dropped.map(String) : [],
@@ -358,6 +367,10 @@ function pathOf({ path }: v.BaseIssue<unknown>): string {
 
 function numberOf(value: unknown): number | undefined {
   return typeof value === "number" ? value : undefined;
+}
+
+function flagOf(value: unknown): boolean | undefined {
+  return typeof value === "boolean" ? value : undefined;
 }
 
 function codesOf(value: unknown): number[] | undefined {
@@ -396,10 +409,22 @@ function weigh(problems: readonly ConfigProblem[]): number {
   return problems.slice(0, maxProblems).reduce((sum, { path, message }) => sum + 200 + path.length + message.length, 0);
 }
 
+/** Whether a call below a node marks prompts for a provider's cache. */
+function cachesPrompts({ strategy, targets, merged }: ConfigNode): boolean {
+  return strategy ? targets.some(cachesPrompts) : Boolean(merged.promptCache);
+}
+
+/** A strategy with its affinity: conversations return to the target whose provider holds their prompt. */
+function withAffinity(strategy: Strategy | undefined, targets: readonly ConfigNode[]): Strategy | undefined {
+  if (strategy?.mode !== "loadbalance") return strategy;
+  return { ...strategy, affinity: strategy.affinity ?? targets.some(cachesPrompts) };
+}
+
 /** The same config with inherited settings merged into every node. */
 function mergeDown(node: ConfigNode, above: InheritedSettings): ConfigNode {
   const merged = inherit(above, node);
-  return { ...node, merged, targets: node.targets.map((target) => mergeDown(target, merged)) };
+  const targets = node.targets.map((target) => mergeDown(target, merged));
+  return { ...node, merged, targets, strategy: withAffinity(node.strategy, targets) };
 }
 
 /** Reads a routing config from its JSON value: the config, or all of its problems with their paths. */

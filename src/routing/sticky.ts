@@ -74,11 +74,13 @@ const prefixLength = 4_096;
 
 /** The messages up to the first user message, which stay the same while a conversation grows. */
 function promptPrefix(params: Readonly<Record<string, unknown>>): string {
-  const { messages, prompt, input, system, instructions } = params;
-  const list = Array.isArray(messages) ? messages : Array.isArray(input) ? input : undefined;
+  const { messages, contents, prompt, input, system, instructions, systemInstruction } = params;
+  const list = [messages, contents, input].find((one) => Array.isArray(one));
   const end = list?.findIndex((message) => isObject(message) && message.role === "user") ?? 0;
   const first = list?.slice(0, Math.max(end, 0) + 1) ?? [prompt ?? input];
-  const parts = [system, instructions, ...first].map((part) => JSON.stringify(part ?? null).slice(0, prefixLength));
+  const parts = [system, instructions, systemInstruction, ...first].map((part) =>
+    JSON.stringify(part ?? null).slice(0, prefixLength),
+  );
   return parts.join("\n");
 }
 

@@ -49,6 +49,10 @@ export const graphResponses = {
     },
   ),
   "cache/latency": graph({}, { ...time, avg: number }),
+  "cache/prompt": graph(
+    { cached_tokens: number, rate: number, saved_cost: number },
+    { ...time, cached_tokens: number, rate: number, saved_cost: number },
+  ),
   feedbacks: graph(total, { ...time, ...total }),
   "feedbacks/scores": graph(total, { score: number, total: number }),
   "feedbacks/weighted": graph({ avg: number }, { ...time, avg: number }),

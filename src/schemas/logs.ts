@@ -223,6 +223,11 @@ export const LogRow = v.object({
   integration_id: v.optional(v.string()),
   /** The part of the cost for responses that were discarded, in US cents. */
   discarded_cost: v.optional(v.number()),
+  /**
+   * What the provider's prompt cache saved, in US cents: below zero where more was written than read. Absent where it was
+   * not used.
+   */
+  prompt_cache_saved_cost: v.optional(v.number()),
   /** The cost before the request was priced again, in US cents. */
   former_cost: v.optional(v.nullable(v.number())),
   error: v.nullable(v.object({ type: v.string(), code: v.nullable(v.string()), message: v.string() })),

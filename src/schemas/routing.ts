@@ -77,6 +77,17 @@ export const cacheMembers = {
   join: flag,
 } satisfies Record<string, v.GenericSchema>;
 
+/** `prompt_cache` of a node, where it is an object. */
+export const promptCacheMembers = {
+  ttl: v.picklist(["5m", "1h"], "must be 5m or 1h"),
+} satisfies Record<string, v.GenericSchema>;
+
+/** How long a provider holds a prompt whose prefix is marked. */
+export interface PromptCacheSettings {
+  /** Undefined: the provider's default, five minutes. */
+  ttl: "5m" | "1h" | undefined;
+}
+
 /** `strategy` of a node; conditions are read separately. */
 export const strategyMembers = {
   mode: v.picklist(

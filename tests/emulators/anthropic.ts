@@ -1,4 +1,5 @@
 import { isObject } from "../../src/lib/json.ts";
+import { countInput } from "./claude-cache.ts";
 import {
   type EmulatedRequest,
   type Emulator,
@@ -410,8 +411,6 @@ function toBlock(said: Said, memory: Memory): Members {
   return { type: "tool_use", id: `toolu_${String(number).padStart(20, "0")}`, name: said.name, input };
 }
 
-const usage = { input_tokens: 40, output_tokens: 12, cache_read_input_tokens: 0, cache_creation_input_tokens: 0 };
-
 const stopReason = (blocks: readonly Members[]): string =>
   blocks.some(({ type }) => type === "tool_use") ? "tool_use" : "end_turn";
 
@@ -445,6 +444,7 @@ export function claudeAnswer(
   memory: Memory,
 ): { whole: Members; events: readonly Members[] } {
   const content = claudeBlocks(turn, request, memory);
+  const usage = countInput(request, memory);
   const head = { id: `msg_${memory.next()}`, type: "message", role: "assistant", model: request.model };
   const stop_reason = stopReason(content);
   const events: Members[] = [

@@ -59,6 +59,8 @@ const tokensOfApi = 1_000_000;
 /** What a model handed out and demands back, by call id, signature or other token. */
 export class Memory {
   #count: number;
+  /** Digests of the prefixes of prompts that a cache holds. */
+  readonly prefixes = new Set<string>();
   readonly #handed = new Map<string, HandedTurn>();
 
   /** @param place Of the API among all of a world. Default: the first. */

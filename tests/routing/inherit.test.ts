@@ -8,6 +8,7 @@ const cache = { mode: "semantic", maxAgeSeconds: 60, join: false, problem: undef
 const parent: InheritedSettings = {
   retry,
   cache,
+  promptCache: { ttl: "1h" },
   requestTimeoutMs: 1,
   totalTimeoutMs: 2,
   streamIdleTimeoutMs: 3,
@@ -28,6 +29,7 @@ test("inherit() returns a node that says nothing all that is above it", () => {
 for (const [name, own] of [
   ["retry", { attempts: 0, onStatusCodes: [], useRetryAfter: false }],
   ["cache", { mode: "simple", maxAgeSeconds: undefined, join: true, problem: undefined }],
+  ["promptCache", false],
   ["requestTimeoutMs", 9],
   ["totalTimeoutMs", 9],
   ["streamIdleTimeoutMs", 9],

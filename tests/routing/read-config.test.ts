@@ -37,6 +37,9 @@ const nodeMembers: readonly (readonly [name: string, written: unknown, member: s
   ["cache", { mode: "semantic", max_age: 60 }, "cache", { ...noCache, mode: "semantic", maxAgeSeconds: 60 }],
   ["cache", { mode: "simple", join: true }, "cache", { ...noCache, join: true }],
   ["cache", "simple", "cache", noCache],
+  ["prompt_cache", true, "promptCache", { ttl: undefined }],
+  ["prompt_cache", false, "promptCache", false],
+  ["prompt_cache", { ttl: "1h" }, "promptCache", { ttl: "1h" }],
   [
     "retry",
     { attempts: 2, on_status_codes: [500], use_retry_after_headers: true },
@@ -611,6 +614,35 @@ test("readConfig() never takes over prototypes from parameters", () => {
   assert.deepEqual(Object.keys(overrideParams), ["a"]);
   assert.equal(overrideParams.x, undefined);
   assert.equal(Object.getPrototypeOf(providerSettings), Object.prototype);
+});
+
+for (const [written, path] of [
+  ["yes", "prompt_cache"],
+  [{ ttl: "2h" }, "prompt_cache.ttl"],
+  [{ ttl: 300 }, "prompt_cache.ttl"],
+  [{ size: 1 }, "prompt_cache.size"],
+] as const) {
+  test(`readConfig() refuses prompt_cache ${JSON.stringify(written)} when it is saved`, () => {
+    const problems = problemsOf({ ...leaf, prompt_cache: written }, true);
+    assert.deepEqual(
+      problems.map((problem) => problem.path),
+      [path],
+    );
+  });
+}
+
+test("readConfig() gives load balancers over a prompt cache affinity, unless they say otherwise", () => {
+  const affinityOf = (config: Json) => {
+    const { strategy } = toConfig(config);
+    return strategy?.mode === "loadbalance" ? strategy.affinity : undefined;
+  };
+  const strategy = { mode: "loadbalance" };
+  const nested = { strategy: { mode: "fallback" }, targets: [leaf, { ...leaf, prompt_cache: true }] };
+  assert.equal(affinityOf({ strategy, targets: [leaf, leaf], prompt_cache: true }), true);
+  assert.equal(affinityOf({ strategy, targets: [leaf, nested] }), true);
+  assert.equal(affinityOf({ strategy, targets: [leaf, leaf] }), false);
+  assert.equal(affinityOf({ strategy, targets: [{ ...leaf, prompt_cache: false }], prompt_cache: true }), false);
+  assert.equal(affinityOf({ strategy: { ...strategy, affinity: false }, targets: [leaf], prompt_cache: true }), false);
 });
 
 const names = [

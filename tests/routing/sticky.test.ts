@@ -280,6 +280,24 @@ test(seeded("pickByAffinity() moves only the conversations of a target that goes
   );
 });
 
+test("conversationOf() distinguishes conversations of the Gemini API, whose messages have another name", () => {
+  const of = (text: string, system: string) =>
+    conversationOf({
+      facts: factsOf({
+        params: {
+          systemInstruction: { parts: [{ text: system }] },
+          contents: [
+            { role: "user", parts: [{ text }] },
+            { role: "model", parts: [{ text: "Yes" }] },
+          ],
+        },
+      }),
+      headers: new Map(),
+    });
+  assert.equal(of("a", "s"), of("a", "s"));
+  assert.equal(new Set([of("a", "s"), of("b", "s"), of("a", "t")]).size, 3);
+});
+
 test("pickByAffinity() picks none where none has weight", () => {
   const { targets } = weighted([0, 1]);
   assert.equal(pickByAffinity(targets.slice(0, 1), "c"), undefined);

@@ -247,6 +247,7 @@ const overTime: Readonly<
     }),
   },
   "cache/latency": { summary: () => ({}), point: (rows) => ({ avg: meanDuration(hitsOf(rows)) }) },
+  "cache/prompt": { summary: promptCacheOf, point: promptCacheOf },
 };
 
 /** Responses from the cache. */
@@ -258,6 +259,14 @@ function hitsOf(rows: readonly LogDetails[], ...statuses: readonly CacheStatus[]
 const savedBy = (rows: readonly LogDetails[]): number => sum(rows.map(({ cache }) => cache?.saved_cost ?? 0));
 const meanDuration = (rows: readonly LogDetails[]): number =>
   mean(sum(rows.map(({ duration_ms }) => duration_ms)), rows.length);
+
+/** What the providers' prompt caches served. */
+function promptCacheOf(rows: readonly LogDetails[]): Record<string, number> {
+  const cached = sum(rows.map(({ usage }) => usage?.cached_tokens ?? 0));
+  const input = sum(rows.map(({ usage }) => usage?.input_tokens ?? 0));
+  const saved = sum(rows.map(({ prompt_cache_saved_cost: cents }) => cents ?? 0));
+  return { cached_tokens: cached, rate: 100 * mean(cached, input), saved_cost: saved };
+}
 
 /** The figures of `summary/cache`. */
 export function recomputeCacheSummary(all: readonly LogDetails[]): Figures {

@@ -81,6 +81,7 @@ export function nodesTo(root: Json, label: string): Json[] {
 
 /** Wire names of settings, by the name they get. */
 const scalars = {
+  promptCache: "prompt_cache",
   requestTimeoutMs: "request_timeout",
   totalTimeoutMs: "total_timeout",
   streamIdleTimeoutMs: "stream_idle_timeout",

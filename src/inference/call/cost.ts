@@ -77,6 +77,26 @@ export function costOfRequest({ log, method, services, leadsTo }: RequestParts, 
   return hasCounts(usage) || isUnseen ? unknown : nothing;
 }
 
+/** Counts of a prompt that no cache holds. */
+function withoutCache({ units, ...usage }: LoggedUsage): LoggedUsage {
+  const { cache_write_1h: _, cached_audio_tokens: _audio, ...others } = units ?? {};
+  return { ...usage, cached_tokens: 0, cache_write_tokens: 0, units: others };
+}
+
+/**
+ * Nano-dollars that a provider's prompt cache saved of a request, by the prices of its model: what its prompt would cost
+ * without the cache, less what it costs. Below zero where more was written than read. Undefined where no cache was used, or
+ * nothing was paid.
+ */
+export function savedByPromptCache({ log }: Pick<RequestParts, "log">): number | undefined {
+  const { usage, cost, provider, prices, model, answeredModel } = log;
+  if (!usage || (usage.cached_tokens === 0 && usage.cache_write_tokens === 0)) return undefined;
+  if (!cost || provider === null) return undefined;
+  const find: PriceList = prices ?? ((name) => findPriceTiers(provider, name));
+  const priceOf = (counts: LoggedUsage) => costOfUsage({ model, answeredModel, usage: counts }, find)?.nanos ?? 0;
+  return (log.parts ?? [usage]).reduce((sum, part) => sum + priceOf(withoutCache(part)) - priceOf(part), 0);
+}
+
 /** Records the cost of a request that ended with this status, including responses that were discarded. */
 export function noteCost(context: RequestParts, status: number): void {
   const { log, services } = context;

@@ -12,6 +12,7 @@ import { addHookResults, hasResults } from "../facts/hook-results.ts";
 import { depthOf, type LogDepth } from "../facts/log-privacy.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
 import { addFeedback, runAsyncGuardrails } from "./async-guardrails.ts";
+import { savedByPromptCache } from "./cost.ts";
 import { phasesOf } from "./log-phases.ts";
 
 /** Most characters of an error message in a row. */
@@ -103,6 +104,8 @@ function addPriceDetails(details: LogDetails, log: CallerContext["log"]): void {
   if (log.isAnswerNeeded && answeredModel !== null) details.answered_model = answeredModel;
   if (stored) details.integration_id = stored.integrationId;
   if (spent > 0) details.discarded_cost = toCents(spent);
+  const saved = savedByPromptCache({ log });
+  if (saved !== undefined) details.prompt_cache_saved_cost = toCents(saved);
 }
 
 /** Longest value of a client's facts about itself. */

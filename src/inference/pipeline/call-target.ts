@@ -207,6 +207,7 @@ function conversionOptions(
     created: Math.floor(clock.now() / 1000),
     now: () => Math.floor(clock.now() / 1000),
     overResponses: namesBeta(context, responsesBeta),
+    ...(settings?.promptCache && { promptCache: settings.promptCache }),
     ...(modelFacts && { modelFacts }),
     ...(store && { keep: store }),
     ...(context.numbers && { numbers: context.numbers }),

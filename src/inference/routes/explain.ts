@@ -182,7 +182,7 @@ async function showAttempt(attempt: PlannedAttempt, sample: Sample, warnings: st
   // passthrough requests go as they came
   const params = sample.operation ? applyParamOverrides(body, settings) : body;
   const model = modelOf(params);
-  const { retry, customHost } = settings;
+  const { retry, customHost, promptCache } = settings;
   const shown: ShownAttempt = {
     label: node.path,
     provider: node.provider ?? node.virtualKey ?? null,
@@ -191,6 +191,7 @@ async function showAttempt(attempt: PlannedAttempt, sample: Sample, warnings: st
     params,
     retry: retry ? { attempts: retry.attempts, on_status_codes: [...retry.onStatusCodes] } : null,
     timeout_ms: readTimeout(context, settings.requestTimeoutMs),
+    ...(promptCache && { prompt_cache: { ttl: promptCache.ttl ?? "5m" } }),
     why,
   };
   try {

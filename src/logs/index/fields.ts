@@ -104,6 +104,8 @@ export const indexedFields = {
   cacheStatus: strings((row) => row.cache_status),
   /** US cents that a response from the cache saved. */
   savedCost: numbers(({ cache }) => cache?.saved_cost),
+  /** US cents that the provider's prompt cache saved. */
+  promptCacheSaved: numbers((row) => row.prompt_cache_saved_cost),
   /** 1 for a row that is a part of another: its usage and cost are not in the other row. */
   part: numbers((row) => (row.part_of === undefined ? null : 1)),
   /** US cents. */

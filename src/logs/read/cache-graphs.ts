@@ -54,7 +54,29 @@ function latencyRun({ points }: { points: number }) {
   };
 }
 
-/** Graphs of responses from the cache. */
+function promptRun({ points }: { points: number }) {
+  const [input, cached, saved] = [new Sums(points), new Sums(points), new Sums(points)];
+  const add = (block: RowBlock, places: Places) => {
+    input.addRows(places, block.numbers("inputTokens"));
+    cached.addRows(places, block.numbers("cachedTokens"));
+    saved.addRows(places, block.numbers("promptCacheSaved"));
+  };
+  const show = (read: number, all: number, cents: number) => ({
+    cached_tokens: read,
+    rate: rateOf(read, all),
+    saved_cost: toCents(cents),
+  });
+  return {
+    add,
+    addParts: add,
+    finish: () => ({
+      summary: show(cached.total(), input.total(), saved.total()),
+      point: (at: number) => show(cached.at(at), input.at(at), saved.at(at)),
+    }),
+  };
+}
+
+/** Graphs of responses from the cache, and of the prompt caches of providers. */
 export const cacheGraphs = {
   "cache/hit-rate": {
     summary: "Responses from the cache over time, and what they saved in US cents",
@@ -65,6 +87,11 @@ export const cacheGraphs = {
     summary: "Duration of requests that the cache served over time, in milliseconds",
     fields: ["cacheStatus", "duration"],
     start: latencyRun,
+  },
+  "cache/prompt": {
+    summary: "Input that providers read from their prompt caches over time, and what that saved in US cents",
+    fields: ["inputTokens", "cachedTokens", "promptCacheSaved"],
+    start: promptRun,
   },
 } as const;
 

@@ -2,6 +2,7 @@ import { isObject } from "../../lib/json.ts";
 import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages.ts";
 import type { CallFailure, ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { fitBetaMembers } from "./beta-members.ts";
+import { markPrefix } from "./cache-marks.ts";
 import { fitForeignIds } from "./foreign-ids.ts";
 import { withoutForeignThinking, withoutThinking } from "./repair.ts";
 import { bodyBetas, type ClaudeHost, leaveOut, readBetas } from "./request.ts";
@@ -21,7 +22,7 @@ export function toHostRequest(request: NativeRequest, host: ClaudeHost, options:
   if (host.version !== undefined) members.anthropic_version ??= host.version;
   const betas = host.readBetas?.(request, options) ?? bodyBetas(readBetas(asked), host, options);
   const fitted = fitBetaMembers(members, betas, options);
-  return betas.length > 0 ? { ...fitted, anthropic_beta: betas } : fitted;
+  return markPrefix(betas.length > 0 ? { ...fitted, anthropic_beta: betas } : fitted, options);
 }
 
 /** The request for Anthropic's own API: unchanged except for fields that become headers. */
@@ -88,7 +89,10 @@ export function nativeOperations({ headers, prefix = "", hasSystemTurns }: Nativ
   countTokens: OperationAdapter<"countTokens">;
 } {
   const toUpstream = <Request extends NativeRequest>(request: Request, options: ConversionOptions): Members =>
-    toOwnRequest(fitSystemTurns(fitThinking(fitForeignIds(request), options), hasSystemTurns, options));
+    markPrefix(
+      toOwnRequest(fitSystemTurns(fitThinking(fitForeignIds(request), options), hasSystemTurns, options)),
+      options,
+    );
   return {
     messages: { path: () => `${prefix}/messages`, toUpstream, headers, repair: repairMessages },
     countTokens: { path: () => `${prefix}/messages/count_tokens`, toUpstream, headers },

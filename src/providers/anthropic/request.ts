@@ -2,6 +2,7 @@ import { isObject } from "../../lib/json.ts";
 import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { isKnownMember, passUnknown } from "../shared/known.ts";
+import { markPrefix } from "./cache-marks.ts";
 import { type ClaudeFamily, familyOf, takesSystemTurns } from "./family.ts";
 import { countLeading, hasCallWithoutThinking, placeInstructions, toSystem, toTurns } from "./messages.ts";
 import { refuse } from "./parts.ts";
@@ -235,7 +236,7 @@ export function toClaudeRequest(request: ChatRequest, options: ConversionOptions
     ...toOutput(request, family, thinking, options),
     ...toTier(request, options),
   };
-  return host.omits ? leaveOut(members, host.omits, options) : members;
+  return markPrefix(host.omits ? leaveOut(members, host.omits, options) : members, options);
 }
 
 /** Removes the fields a host rejects, and reports all but those the URL contains as dropped. */

@@ -5,6 +5,7 @@ import type { ConversionOptions } from "../core/types.ts";
 import { isKnownMember } from "../shared/known.ts";
 import { isGiven } from "../shared/messages.ts";
 import { betaFields } from "./betas.ts";
+import { addCachePoints } from "./cache-marks.ts";
 import {
   cachePoints,
   hasCallWithoutThinking,
@@ -222,6 +223,7 @@ export function toConverse(request: ChatRequest, model: BedrockModel, options: C
   messages.at(-1)?.content.push(...cachePoints(request, rules));
   settleCachePoints(messages, rules);
   const system = toSystem(request.messages, rules);
+  addCachePoints({ messages, system, toolConfig }, rules);
   const reasoning = reasoningFields(request, {
     model,
     options,

@@ -4,6 +4,7 @@ import type { ExactNumbers } from "../../lib/exact-numbers.ts";
 import type { Outbound } from "../../lib/outbound.ts";
 import type { IntegrationForm } from "../../schemas/integration-members.ts";
 import type { ModelFacts } from "../../schemas/model-facts.ts";
+import type { PromptCacheSettings } from "../../schemas/routing.ts";
 import type { ChargeRules } from "./charges.ts";
 import type { FactReader, FactTable } from "./model-facts.ts";
 import type { BinaryAnswer, OperationName, Operations } from "./operations.ts";
@@ -31,6 +32,8 @@ export interface ConversionOptions {
   created?: number;
   /** The request came in another dialect: what it says may be written in another form. Default: no. */
   isConverted?: boolean;
+  /** Marks the prefix of the prompt for the provider's cache where the request marks nothing. Default: no. */
+  promptCache?: PromptCacheSettings;
   /** What the operator says of the model, in place of the provider's table. */
   modelFacts?: ModelFacts;
 }

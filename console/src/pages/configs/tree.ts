@@ -63,6 +63,7 @@ function settingsOf(node: JsonObject): readonly string[] {
   if (typeof node.request_timeout === "number") found.push(words.timeout(formatDuration(node.request_timeout)));
   if (typeof node.total_timeout === "number") found.push(words.totalTimeout(formatDuration(node.total_timeout)));
   if (cache !== "") found.push(words.cache(cache));
+  if (node.prompt_cache !== undefined && node.prompt_cache !== false) found.push(words.promptCache);
   if (node.cb_config !== undefined || strategy.cb_config !== undefined) found.push(words.breaker);
   if (strategy.affinity === true) found.push(words.affinity);
   if (membersOf(strategy.sticky).enabled === true) found.push(words.sticky);
