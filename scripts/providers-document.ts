@@ -117,6 +117,7 @@ The [README](../README.md#variables) sets the variables of the example.
 | \`rerank\` | \`POST /v1/rerank\` |
 | \`moderate\` | \`POST /v1/moderations\` |
 | \`ocr\` | \`POST /v1/ocr\` |
+| \`search\` | \`POST /v1/search\` |
 | \`generateImage\`, \`editImage\` | \`POST /v1/images/generations\`, \`/v1/images/edits\` |
 | \`speak\`, \`transcribe\`, \`translate\` | \`POST /v1/audio/speech\`, \`/v1/audio/transcriptions\`, \`/v1/audio/translations\` |
 | \`realtime\` | \`GET /v1/realtime\`, a WebSocket |

@@ -330,6 +330,12 @@ const documentAnswer: Walk = (body, replace) => {
   return withMember(changed, "document_annotation", (given) => walkOthers(given, replace, pageFacts));
 };
 
+/** Fields of a page that a search found which are not text. */
+const resultFacts: ReadonlySet<string> = new Set(["date", "type", "id"]);
+
+const searchAnswer: Walk = (body, replace) =>
+  withMember(body, "results", (results) => walkOthers(results, replace, resultFacts));
+
 /**
  * Fields of a client's events in a session that hold keywords, ids and media
  * (https://platform.openai.com/docs/api-reference/realtime-client-events).
@@ -399,6 +405,7 @@ const walks: { readonly [Type in RequestType]?: readonly [request: Walk, answer:
   createTranscription: [anyRequest, transcriptAnswer],
   createTranslation: [anyRequest, transcriptAnswer],
   ocr: [anyRequest, documentAnswer],
+  search: [anyRequest, searchAnswer],
   imageGenerate: [anyRequest, imagesAnswer],
   imageEdit: [anyRequest, imagesAnswer],
   realtime: [sessionEvent, sessionEvent],

@@ -27,6 +27,7 @@ export const requestTypeNames = [
   "rerank",
   "moderate",
   "ocr",
+  "search",
   "decisions",
   "imageGenerate",
   "imageEdit",

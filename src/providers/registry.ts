@@ -5,6 +5,7 @@ import { azureAi } from "./azure-ai/mod.ts";
 import { azureOpenai } from "./azure-openai/mod.ts";
 import { bedrock } from "./bedrock/mod.ts";
 import { bedrockMantle } from "./bedrock-mantle/mod.ts";
+import { brave } from "./brave/mod.ts";
 import { byteplus } from "./byteplus/mod.ts";
 import { bytez } from "./bytez/mod.ts";
 import { claudePlatformAws } from "./claude-platform-aws/mod.ts";
@@ -13,6 +14,7 @@ import type { Provider } from "./core/types.ts";
 import { cortex } from "./cortex/mod.ts";
 import { databricks } from "./databricks/mod.ts";
 import { echo } from "./echo/mod.ts";
+import { exa } from "./exa/mod.ts";
 import { fireworks } from "./fireworks-ai/mod.ts";
 import { github } from "./github/mod.ts";
 import { google } from "./google/mod.ts";
@@ -34,8 +36,10 @@ import { proxiedProviders } from "./proxied/mod.ts";
 import { recraft } from "./recraft-ai/mod.ts";
 import { reka } from "./reka-ai/mod.ts";
 import { sagemaker } from "./sagemaker/mod.ts";
+import { searxng } from "./searxng/mod.ts";
 import { segmind } from "./segmind/mod.ts";
 import { stability } from "./stability-ai/mod.ts";
+import { tavily } from "./tavily/mod.ts";
 import { triton } from "./triton/mod.ts";
 import { typesafe } from "./typesafe/mod.ts";
 import { vertexAi } from "./vertex-ai/mod.ts";
@@ -51,11 +55,13 @@ export const builtInProviders: readonly Provider[] = [
   azureOpenai,
   bedrock,
   bedrockMantle,
+  brave,
   bytez,
   claudePlatformAws,
   cohere,
   cortex,
   databricks,
+  exa,
   github,
   google,
   huggingface,
@@ -69,8 +75,10 @@ export const builtInProviders: readonly Provider[] = [
   recraft,
   reka,
   sagemaker,
+  searxng,
   segmind,
   stability,
+  tavily,
   triton,
   typesafe,
   vertexAi,

@@ -46,7 +46,7 @@ const substitutions = (gateway: string, upstream: string): readonly [string, str
 ];
 
 /** Credentials and files a reader has. */
-const vendorKeys = ["ANTHROPIC", "AZURE", "COHERE", "DEEPSEEK", "GEMINI", "MISTRAL", "OPENAI", "VOYAGE"];
+const vendorKeys = ["ANTHROPIC", "AZURE", "COHERE", "DEEPSEEK", "EXA", "GEMINI", "MISTRAL", "OPENAI", "VOYAGE"];
 const readersFiles = ["talk.mp3", "lock.png", "boat.png"];
 
 /** The gateway's requests are redirected by a file that Bun loads first. */

@@ -88,6 +88,10 @@ const answers: readonly [RegExp, (request: ReceivedRequest) => unknown][] = [
     }),
   ],
   [
+    /^POST .*\/search$/,
+    () => ({ results: [{ title: "Harbour", url: "https://bergen.no/harbour", text: "The harbour opens at 6." }] }),
+  ],
+  [
     /^POST .*\/ocr$/,
     () => ({ model: "m", pages: [{ index: 0, markdown: "# Hello" }], usage_info: { pages_processed: 1 } }),
   ],

@@ -171,6 +171,13 @@ const calls: readonly Call[] = [
     },
   },
   {
+    route: "POST /v1/search",
+    upstream: "https://api.tavily.com/search",
+    headers: { "x-gateway-provider": "tavily" },
+    body: { model: "basic", query: "a" },
+    answer: { query: "a", results: [{ title: "A", url: "https://a.example", content: "a" }] },
+  },
+  {
     route: "POST /v1/decisions",
     upstream: "https://api.typesafe.ai/v1/systemone",
     headers: { "x-gateway-provider": "typesafe" },
@@ -272,6 +279,7 @@ for (const [route, provider] of [
   ["POST /v1/audio/speech", "anthropic"],
   ["POST /v1/rerank", "openai"],
   ["POST /v1/ocr", "openai"],
+  ["POST /v1/search", "openai"],
   ["POST /v1/images/generations", "anthropic"],
   ["POST /v1/complete", "openai"],
   ["GET /v1/assistants", "anthropic"],

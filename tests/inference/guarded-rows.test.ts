@@ -134,6 +134,7 @@ const seenAnswers = new Set([
   "editImage",
   "speak",
   "ocr",
+  "search",
   "transcribe",
   "translate",
 ]);

@@ -43,6 +43,7 @@ const answers: Readonly<Record<string, object>> = {
   embed: { data: [] },
   rerank: { results: [] },
   ocr: { pages: [] },
+  search: { results: [] },
   messages: { type: "message", role: "assistant", content: [] },
   responses: { object: "response", output: [] },
   embedContent: { embedding: { values: [] } },

@@ -153,6 +153,7 @@ const places: Readonly<Record<string, readonly object[]>> = {
     { query: "q", documents: [said] },
     { query: said, documents: ["a"] },
   ],
+  "/v1/search": [{ query: said }],
   "/v1/images/generations": [{ prompt: said }],
   "/v1/audio/speech": [
     { input: said, voice: "v" },

@@ -107,6 +107,7 @@ await client.POST("/v1/responses", {
   body: { model: "m", input: "Hello", metadata: { a: "b" }, max_output_tokens: 5, tool_choice: "none", store: false },
 });
 await client.POST("/v1/rerank", { body: { model: "m", query: "q", documents: ["a", { text: "b" }], top_n: 1 } });
+await client.POST("/v1/search", { body: { model: "auto", query: "q", max_results: 3, search_domain_filter: ["a.example"] } });
 await client.POST("/v1beta/models/{model}:generateContent", {
   params: { path: { model: "m" } }, body: { contents: [{ role: "user", parts: [{ text: "Hello" }] }] },
 });

@@ -33,6 +33,7 @@ const requests: Readonly<Record<OperationName, object>> = {
   moderate: { input: "Hello" },
   ocr: { document: { type: "document_url", document_url: "data:," } },
   rerank: { query: "Hello", documents: ["Hello"] },
+  search: { query: "Hello" },
   models: {},
   messages: { messages: [], max_tokens: 1 },
   countTokens: { messages: [] },

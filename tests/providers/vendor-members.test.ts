@@ -21,6 +21,7 @@ const asked = {
   messages: [{ messages, max_tokens: 5 }, {}],
   responses: [{ input: "Hello" }, {}],
   moderate: [{ input: "Hello" }, {}],
+  search: [{ query: "Hello" }, {}],
   ocr: [{ document: { type: "document_url", document_url: "data:application/pdf;base64,AA==" } }, {}],
 } as const;
 type Operation = keyof typeof asked;

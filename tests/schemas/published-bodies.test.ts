@@ -202,7 +202,7 @@ test("the routes of inference that have a JSON body or a form are among them", (
     ["POST /v1/images/edits", "POST /v1/audio/transcriptions", "POST /v1/audio/translations"],
   );
   const named = ["chat/completions", "completions", "embeddings", "images/generations", "audio/speech", "moderations"];
-  const others = ["messages", "responses", "rerank", "decisions", "ocr"];
+  const others = ["messages", "responses", "rerank", "decisions", "ocr", "search"];
   for (const path of [...named, ...others])
     assert.ok(
       rows.some(({ name }) => name === `POST /v1/${path}`),

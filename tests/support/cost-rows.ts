@@ -1221,6 +1221,18 @@ const mediaRows: CostRow[] = [
     tokens: 0,
   },
   {
+    name: "a search of the web with Tavily",
+    provider: "tavily",
+    path: "/v1/search",
+    body: { model: "advanced", query: "q" },
+    answers: [{ body: { results: [] } }],
+    // 2 credits of 0.008 dollars
+    bill: [[1, 16_000_000]],
+    nanos: 16_000_000,
+    units: { web_search: 1 },
+    tokens: 0,
+  },
+  {
     name: "a forwarded request",
     path: "/v1/proxy/chat/completions",
     body: { model: "gpt-4o", messages },

@@ -52,6 +52,7 @@ const samples: Readonly<Record<string, Sample>> = {
   rerank: { provider: "cohere", body: { model: "m", query: "q", documents: ["a"] } },
   moderate: { body: { input: "a" } },
   ocr: { provider: "mistral-ai", body: { model: "m", document: pdf } },
+  search: { provider: "exa", body: { model: "auto", query: "Hello" } },
   decide: { provider: "typesafe", body: { model: "m", state: "s", questions: question } },
   generateImage: { body: { model: "m", prompt: "a" } },
   editImage: { body: form("image") },

@@ -166,7 +166,10 @@ function serve<Name extends OperationName>(parts: OperationParts<Name>): ServedO
     answer(body) {
       meter?.reset();
       meter?.read(body);
-      return adapter.fromUpstream?.(body, request, options);
+      const answer = adapter.fromUpstream?.(body, request, options);
+      // the adapter knows costs that stand elsewhere
+      if (meter?.charge === null) meter.read(answer);
+      return answer;
     },
     chargeOf: (usage) => (meter ? (meter.charge ?? chargeOf(provider.charges, usage)) : null),
     usageOf,

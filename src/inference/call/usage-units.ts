@@ -112,6 +112,7 @@ const readers: Readonly<Record<CountedUnit, Reader>> = {
   images: readImages,
   tools: ({ answer }) => toolsOf(answer),
   searches: readSearches,
+  web_searches: () => unit("web_search", 1),
   characters: ({ request }) => unit("characters", numberOf([...(stringOf(member(request, "input")) ?? "")].length)),
 };
 

@@ -28,7 +28,8 @@ export type CountedUnit =
   | "images"
   | "characters"
   | "tools"
-  | "searches";
+  | "searches"
+  | "web_searches";
 
 /** Facts of one operation. */
 interface OperationFacts {
@@ -263,6 +264,17 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
     replays: false,
     media: "none",
     counted: "pages",
+    estimates: "none",
+    isFree: false,
+    isCached: true,
+  },
+  search: {
+    requestType: "search",
+    visibility: readOut,
+    events: "chunks",
+    replays: false,
+    media: "none",
+    counted: "web_searches",
     estimates: "none",
     isFree: false,
     isCached: true,

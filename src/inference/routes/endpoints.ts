@@ -23,6 +23,7 @@ import { ModerationRequest, ModerationResponse } from "../../schemas/moderations
 import { OcrRequest, OcrResponse } from "../../schemas/ocr.ts";
 import { Replay, ReplayRequest } from "../../schemas/replay.ts";
 import { RerankRequest, RerankResponse } from "../../schemas/rerank.ts";
+import { SearchRequest, SearchResponse } from "../../schemas/search.ts";
 import { ingestEndpoints } from "../ingest/endpoints.ts";
 import { isPassedOn, runPassthrough } from "../passthrough/passthrough.ts";
 import { runInference } from "../pipeline/run.ts";
@@ -144,6 +145,17 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     body: OcrRequest,
     response: OcrResponse,
     handle: runUnified("ocr"),
+  }),
+  defineJsonEndpoint({
+    method: "POST",
+    path: "/v1/search",
+    operation: "search",
+    tag: "Search",
+    summary: "Search the web",
+    access: inferenceAccess,
+    body: SearchRequest,
+    response: SearchResponse,
+    handle: runUnified("search"),
   }),
   defineJsonEndpoint({
     method: "POST",

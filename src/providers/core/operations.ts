@@ -29,6 +29,7 @@ import type { ModerationRequest, ModerationResponse } from "../../schemas/modera
 import type { OcrRequest, OcrResponse } from "../../schemas/ocr.ts";
 import type { RerankRequest, RerankResponse } from "../../schemas/rerank.ts";
 import type { ResponsesRequest, ResponsesResponse } from "../../schemas/responses.ts";
+import type { SearchRequest, SearchResponse } from "../../schemas/search.ts";
 
 /** Request of a realtime session. */
 export interface RealtimeRequest extends Record<string, unknown> {
@@ -73,6 +74,7 @@ export interface Operations {
   rerank: { request: RerankRequest; response: RerankResponse };
   moderate: { request: ModerationRequest; response: ModerationResponse };
   ocr: { request: OcrRequest; response: OcrResponse };
+  search: { request: SearchRequest; response: SearchResponse };
   decide: { request: DecisionsRequest; response: DecisionsResponse };
   generateContent: { request: GenerateContentRequest; response: GenerateContentResponse };
   countContents: { request: CountContentsRequest; response: CountContentsResponse };
