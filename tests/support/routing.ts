@@ -144,7 +144,7 @@ function strategyOf(targets: readonly Json[], isTotal: boolean): fc.Arbitrary<Js
       on_status_codes: fc.constantFrom(undefined, [429], [500, 503]),
       cb_config,
     }),
-    fc.record({ mode: fc.constant("loadbalance"), cb_config }),
+    fc.record({ mode: fc.constant("loadbalance"), affinity: fc.constant(false), cb_config }),
     fc.record({
       mode: fc.constant("conditional"),
       conditions,
