@@ -3,7 +3,15 @@ import type { AppliedLimit } from "../policies/applied.ts";
 import type { BucketState, Reservation } from "../policies/limit-store.ts";
 import type { PriceList } from "../pricing/own-prices.ts";
 import type { HookResult } from "../schemas/hooks.ts";
-import type { AttemptLog, CacheStatus, LimitIncrement, LoggedUsage, McpLog, PriceSource } from "../schemas/logs.ts";
+import type {
+  AttemptLog,
+  CacheStatus,
+  LimitIncrement,
+  LoggedUsage,
+  McpLog,
+  PriceSource,
+  UnfitLog,
+} from "../schemas/logs.ts";
 
 /** Hooks of the last target. */
 export interface HookLog {
@@ -122,6 +130,8 @@ export interface CallRecord {
   /** The saved prompt and its version, if used. */
   prompt: { id: string; slug: string; versionId: string } | null;
   skipped: readonly string[];
+  /** Targets that were skipped because their models lack what the request needs, with the reasons. */
+  unfit: readonly UnfitLog[];
   /** Results of hooks; null without hooks. */
   hooks: HookLog | null;
   /** Nano-dollars of discarded responses: another call followed, or a guardrail denied them. */
@@ -204,6 +214,7 @@ export interface CallRecord {
 }
 
 const noLabels: readonly string[] = [];
+const noUnfit: readonly UnfitLog[] = [];
 const noLimits: readonly AppliedLimit[] = [];
 const noCalls: readonly UncountedCall[] = [];
 const noRecords: readonly CallRecord[] = [];
@@ -224,6 +235,7 @@ export function createCallRecord(): CallRecord {
     configSlug: null,
     prompt: null,
     skipped: noLabels,
+    unfit: noUnfit,
     hooks: null,
     spent: 0,
     spentTokens: 0,

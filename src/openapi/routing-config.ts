@@ -30,6 +30,8 @@ const nodeDescriptions: Descriptions = {
   default_params: "Fields of the request body to set if they are absent",
   drop_params: "Fields of the request body to remove",
   passthrough: "Uses the provider and the credential of the request's own headers",
+  requires:
+    "What the model of a target must have if the request needs it: context, tools, images, json_schema. Default: all",
   strict_open_ai_compliance: "Limits responses to OpenAI's fields",
   fetch_integrated_models: "Lists the models of the workspace; at the root only",
   metadata: "Refused when a config is saved",
@@ -50,6 +52,7 @@ const nodeDescriptions: Descriptions = {
 const strategyDescriptions: Descriptions = {
   mode: "single, fallback, loadbalance or conditional",
   on_status_codes: "Statuses after which the next target is called",
+  on_error_codes: "Kinds of failures after which the next target is called, whatever their status",
   conditions: "The first query that holds names the target",
   default: "Name of the target if no condition matches",
   affinity: "A conversation always goes to the same target",

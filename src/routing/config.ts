@@ -1,4 +1,5 @@
 import type { PromptCacheSettings } from "../schemas/routing.ts";
+import type { ErrorCode, ModelNeed } from "../schemas/routing-choice.ts";
 import type { Query } from "./conditions.ts";
 
 /** How often a call is retried, and after which statuses. */
@@ -58,11 +59,17 @@ interface StrategyBase {
   breaker: BreakerSettings | undefined;
 }
 
+/** After which failures a fallback calls its next target. Without rules: after any. */
+export interface FallbackRules {
+  onStatusCodes: readonly number[] | undefined;
+  onErrorCodes: readonly ErrorCode[] | undefined;
+}
+
 /** How a node chooses among its targets. */
 export type Strategy = StrategyBase &
   (
     | { mode: "single" }
-    | { mode: "fallback"; onStatusCodes: readonly number[] | undefined }
+    | ({ mode: "fallback" } & FallbackRules)
     | { mode: "loadbalance"; sticky: StickySettings | undefined; affinity: boolean | undefined }
     | { mode: "conditional"; conditions: readonly Condition[]; default: string | undefined }
   );
@@ -79,6 +86,8 @@ export interface InheritedSettings {
   customHost: string | undefined;
   forwardHeaders: readonly string[] | undefined;
   strict: boolean | undefined;
+  /** Needs of a request that a model must meet; undefined: all. */
+  requires: readonly ModelNeed[] | undefined;
   /** Hooks and guardrails as written, by field name; the innermost node that sets a phase wins. */
   hooks: Readonly<Record<string, readonly unknown[]>>;
   overrideParams: Readonly<Record<string, unknown>>;

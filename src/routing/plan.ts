@@ -1,5 +1,5 @@
 import { ConditionError, ConditionWork, holds, type RequestFacts } from "./conditions.ts";
-import type { BreakerSettings, ConfigNode, InheritedSettings, StickySettings } from "./config.ts";
+import type { BreakerSettings, ConfigNode, FallbackRules, InheritedSettings, StickySettings } from "./config.ts";
 import { conversationOf, pickByAffinity, type StickyStore, stickyFields } from "./sticky.ts";
 
 /** A call that may be made. */
@@ -17,7 +17,7 @@ export interface PlannedAttempt {
 /** What is called in which order, and when the next one is. */
 export type PlanNode =
   | { kind: "attempt"; attempt: PlannedAttempt }
-  | { kind: "fallback"; onStatusCodes: readonly number[] | undefined; children: readonly PlanNode[] };
+  | ({ kind: "fallback"; children: readonly PlanNode[] } & FallbackRules);
 
 /** An evaluated condition. */
 interface ConditionResult {
@@ -28,12 +28,20 @@ interface ConditionResult {
   why: string;
 }
 
+/** A target whose model lacks what a request needs. */
+interface UnfitTarget {
+  label: string;
+  reason: string;
+}
+
 /** The plan of a config for one request. */
 export interface Plan {
   root: PlanNode;
   conditions: readonly ConditionResult[];
   /** Labels that were skipped because their circuit is open. */
   skipped: readonly string[];
+  /** Targets that were skipped because their models lack what the request needs, and what that is. */
+  unfit: readonly UnfitTarget[];
 }
 
 /** Input of a plan besides the config. */
@@ -50,6 +58,8 @@ export interface PlanInput {
   sticky: StickyStore;
   /** Whether the circuit of a leaf is open. */
   isOpen(leaf: ConfigNode, breaker: BreakerSettings): boolean;
+  /** Leaves whose models lack what the request needs, with the reason. Absent: none does. */
+  unfit?: ReadonlyMap<ConfigNode, string> | undefined;
 }
 
 /** The config has no target for this request. */
@@ -101,6 +111,7 @@ class Planner {
   readonly #work = new ConditionWork();
   readonly conditions: ConditionResult[] = [];
   readonly skipped: string[] = [];
+  readonly unfit: UnfitTarget[] = [];
 
   constructor(input: PlanInput) {
     this.#input = input;
@@ -113,10 +124,11 @@ class Planner {
     const isConditional = strategy.mode === "conditional";
     // conditions choose by request, regardless of open circuits
     const watching = isConditional ? undefined : (strategy.breaker ?? above.breaker);
-    const closed = isConditional ? targets : this.#closed(candidatesOf(node), watching);
+    const fit = isConditional ? targets : this.#fitting(candidatesOf(node));
+    const closed = isConditional ? targets : this.#closed(fit, watching);
     // if the circuits of all targets are open, they are ignored
     const isBypassed = closed.length === 0;
-    const usable = isBypassed ? candidatesOf(node) : closed;
+    const usable = isBypassed ? fit : closed;
     const breaker = isBypassed ? undefined : watching;
     const below = (why: string): Above => ({ breaker, why });
     switch (strategy.mode) {
@@ -125,7 +137,8 @@ class Planner {
         return this.plan(first ?? this.#none(node), below("the only target of a single strategy"));
       }
       case "fallback": {
-        return { kind: "fallback", onStatusCodes: strategy.onStatusCodes, children: this.#planAll(usable, below) };
+        const { onStatusCodes, onErrorCodes } = strategy;
+        return { kind: "fallback", onStatusCodes, onErrorCodes, children: this.#planAll(usable, below) };
       }
       case "loadbalance": {
         const { target, why } = this.#balance(node, usable, strategy);
@@ -168,6 +181,25 @@ class Planner {
     const own = strategy.breaker ?? breaker;
     const candidates = candidatesOf(node);
     return candidates.length > 0 && candidates.every((target) => this.#isOpen(target, own));
+  }
+
+  /** Why no call below a node can serve the request; undefined where one can. */
+  #findLack(node: ConfigNode): string | undefined {
+    const { strategy } = node;
+    if (!strategy) return this.#input.unfit?.get(node);
+    if (strategy.mode === "conditional") return undefined;
+    const lacks = candidatesOf(node).map((target) => this.#findLack(target));
+    return lacks.includes(undefined) ? undefined : lacks[0];
+  }
+
+  /** The targets whose models have what the request needs; all of them where none has. */
+  #fitting(targets: readonly ConfigNode[]): readonly ConfigNode[] {
+    if (!this.#input.unfit || targets.length < 2) return targets;
+    const found = targets.map((target) => ({ target, lack: this.#findLack(target) }));
+    const fit = found.flatMap(({ target, lack }) => (lack === undefined ? [target] : []));
+    if (fit.length === 0) return targets;
+    for (const { target, lack } of found) if (lack !== undefined) this.unfit.push({ label: target.path, reason: lack });
+    return fit;
   }
 
   /** The targets whose circuits are not open. */
@@ -255,7 +287,8 @@ export function planAttempts(config: ConfigNode, input: PlanInput): Plan {
   const why = "the config itself";
   try {
     const root = planner.plan(config, { breaker: config.strategy?.breaker, why });
-    return { root, conditions: planner.conditions, skipped: planner.skipped };
+    const { conditions, skipped, unfit } = planner;
+    return { root, conditions, skipped, unfit };
   } catch (error) {
     if (error instanceof ConditionError) throw new PlanError(config.path, error.message);
     throw error;

@@ -14,6 +14,7 @@ import {
   stickyMembers,
   strategyMembers,
 } from "../schemas/routing.ts";
+import { errorCodes, modelNeeds } from "../schemas/routing-choice.ts";
 import { createQueryReader, type ReadQuery } from "./conditions.ts";
 import {
   type BreakerSettings,
@@ -244,11 +245,19 @@ class ConfigReader {
     const members = this.#check(value, path, strategyMembers, (name) => apart.includes(name));
     const breaker = this.#readBreaker(members.cb_config, `${path}.cb_config`) ?? outerBreaker;
     const sticky = this.#readSticky(members.sticky, `${path}.sticky`);
+    if (this.#options.strict && members.on_error_codes !== undefined && members.mode !== "fallback") {
+      this.note(`${path}.on_error_codes`, "has no effect without the mode fallback: leave it out");
+    }
     switch (members.mode) {
       case "single":
         return { mode: "single", breaker };
       case "fallback":
-        return { mode: "fallback", breaker, onStatusCodes: codesOf(members.on_status_codes) };
+        return {
+          mode: "fallback",
+          breaker,
+          onStatusCodes: codesOf(members.on_status_codes),
+          onErrorCodes: wordsOf(members.on_error_codes, errorCodes),
+        };
       case "loadbalance":
         return { mode: "loadbalance", breaker, sticky, affinity: flagOf(members.affinity) };
       case "conditional": {
@@ -344,6 +353,7 @@ class ConfigReader {
       customHost: stringOf(members.custom_host),
       forwardHeaders: Array.isArray(forwarded) ? forwarded.map((name) => String(name).toLowerCase()) : undefined,
       strict: flagOf(strict),
+      requires: wordsOf(members.requires, modelNeeds),
       overrideParams: isObject(members.override_params) ? members.override_params : {},
       defaultParams: isObject(members.default_params) ? members.default_params : {},
       dropParams: Array.isArray(dropped) ? dropped.map(String) : [],
@@ -375,6 +385,11 @@ function flagOf(value: unknown): boolean | undefined {
 
 function codesOf(value: unknown): number[] | undefined {
   return Array.isArray(value) ? value.map(Number) : undefined;
+}
+
+/** The entries of a list that are among the known words. */
+function wordsOf<Word extends string>(value: unknown, known: readonly Word[]): Word[] | undefined {
+  return Array.isArray(value) ? known.filter((word) => value.includes(word)) : undefined;
 }
 
 function countBelow(node: ConfigNode): number {

@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { HookResults } from "./hooks.ts";
+import { ErrorCode } from "./routing-choice.ts";
 import type { StoredHookResults } from "./stored-hooks.ts";
 
 /** Token counts in the log; 0 where the provider reported none. */
@@ -53,8 +54,14 @@ const AttemptLog = v.object({
   status: v.number(),
   duration_ms: v.number(),
   retries: v.number(),
+  /** Why it failed. */
+  error_code: v.optional(ErrorCode),
 });
 export type AttemptLog = v.InferOutput<typeof AttemptLog>;
+
+/** A target that was skipped because its model lacks what the request needs. */
+const UnfitLog = v.object({ label: v.string(), reason: v.string() });
+export type UnfitLog = v.InferOutput<typeof UnfitLog>;
 
 /** One call to a provider, for requests with several calls. Times in milliseconds. */
 const CallLog = v.object({
@@ -189,6 +196,7 @@ export const LogRow = v.object({
   cache: v.optional(CacheLog),
   attempts: v.optional(v.array(AttemptLog)),
   skipped: v.optional(v.array(v.string())),
+  unfit: v.optional(v.array(UnfitLog)),
   prompt_id: v.optional(v.string()),
   prompt_slug: v.optional(v.string()),
   prompt_version_id: v.optional(v.string()),

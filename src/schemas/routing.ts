@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { Reference, Text } from "./control.ts";
 import { JsonObject } from "./objects.ts";
+import { ErrorCodes, ModelNeeds } from "./routing-choice.ts";
 
 const whole = (minimum: number, maximum: number) =>
   v.pipe(
@@ -51,6 +52,7 @@ export const nodeMembers = {
   override_params: object,
   default_params: object,
   drop_params: texts,
+  requires: ModelNeeds,
   passthrough: flag,
   strict_open_ai_compliance: flag,
   fetch_integrated_models: flag,
@@ -95,6 +97,7 @@ export const strategyMembers = {
     "must be single, fallback, loadbalance or conditional",
   ),
   on_status_codes: StatusCodes,
+  on_error_codes: ErrorCodes,
   default: Text(256),
   affinity: flag,
 } satisfies Record<string, v.GenericSchema>;

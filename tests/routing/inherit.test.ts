@@ -15,6 +15,7 @@ const parent: InheritedSettings = {
   customHost: "https://a.example",
   forwardHeaders: ["x-a"],
   strict: false,
+  requires: ["tools"],
   hooks: { before_request_hooks: [{ id: "b" }], input_guardrails: ["i"], output_guardrails: ["o"] },
   overrideParams: { a: 1, b: { c: 1 } },
   defaultParams: { d: 1 },
@@ -36,6 +37,7 @@ for (const [name, own] of [
   ["customHost", "https://b.example"],
   ["forwardHeaders", []],
   ["strict", true],
+  ["requires", []],
 ] as const) {
   test(`inherit() lets a node's own ${name} replace the one above as a whole`, () => {
     assert.deepEqual(inherit(parent, { ...noSettings, [name]: own }), { ...parent, [name]: own });

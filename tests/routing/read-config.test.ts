@@ -30,6 +30,8 @@ const nodeMembers: readonly (readonly [name: string, written: unknown, member: s
   ["override_params", { maxTokens: 1, max_tokens: 2 }, "overrideParams", { maxTokens: 1, max_tokens: 2 }],
   ["default_params", { aB: { cD: 1 } }, "defaultParams", { aB: { cD: 1 } }],
   ["drop_params", ["aB.cD"], "dropParams", ["aB.cD"]],
+  ["requires", ["tools"], "requires", ["tools"]],
+  ["requires", [], "requires", []],
   ["passthrough", true, "passthrough", true],
   ["strict_open_ai_compliance", false, "strict", false],
   ["fetch_integrated_models", true, "fetchIntegratedModels", true],
@@ -166,14 +168,18 @@ const group = (strategy: unknown, targets: unknown = [leaf, leaf], more: Json = 
 
 for (const [written, expected] of [
   [{ mode: "single" }, { mode: "single", breaker: undefined }],
-  [{ mode: "fallback" }, { mode: "fallback", breaker: undefined, onStatusCodes: undefined }],
+  [{ mode: "fallback" }, { mode: "fallback", breaker: undefined, onStatusCodes: undefined, onErrorCodes: undefined }],
   [
     { mode: "fallback", on_status_codes: [] },
-    { mode: "fallback", breaker: undefined, onStatusCodes: [] },
+    { mode: "fallback", breaker: undefined, onStatusCodes: [], onErrorCodes: undefined },
   ],
   [
     { mode: "fallback", onStatusCodes: [429] },
-    { mode: "fallback", breaker: undefined, onStatusCodes: [429] },
+    { mode: "fallback", breaker: undefined, onStatusCodes: [429], onErrorCodes: undefined },
+  ],
+  [
+    { mode: "fallback", on_error_codes: ["timeout", "empty"] },
+    { mode: "fallback", breaker: undefined, onStatusCodes: undefined, onErrorCodes: ["timeout", "empty"] },
   ],
   [{ mode: "loadbalance" }, { mode: "loadbalance", breaker: undefined, sticky: undefined, affinity: false }],
   [

@@ -19,6 +19,7 @@ export interface LoggedAttempt {
   status: number;
   duration_ms: number;
   retries: number;
+  error_code?: string;
 }
 
 /** A log row of a request that followed a config. */
@@ -26,6 +27,7 @@ export interface RoutedLog extends ShownLog {
   config?: string | null;
   attempts?: LoggedAttempt[];
   skipped?: string[];
+  unfit?: { label: string; reason: string }[];
 }
 
 /** Waits until there are so many rows and gives all of them by their trace. */
@@ -85,10 +87,13 @@ export interface Routed {
 }
 
 /** Starts a gateway and so many upstreams. */
-export async function startRouted(count: number): Promise<Routed> {
+export async function startRouted(
+  count: number,
+  options: Parameters<typeof createTestGateway>[0] = {},
+): Promise<Routed> {
   const upstreams = await Promise.all(Array.from({ length: count }, startFaultyUpstream));
   const routed: Routed = {
-    gateway: await createTestGateway({ random: () => routed.chance }),
+    gateway: await createTestGateway({ ...options, random: () => routed.chance }),
     upstreams,
     chance: 0,
     reset() {

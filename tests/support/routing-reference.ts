@@ -88,6 +88,7 @@ const scalars = {
   customHost: "custom_host",
   forwardHeaders: "forward_headers",
   strict: "strict_open_ai_compliance",
+  requires: "requires",
 };
 const phases = [
   ["before_request_hooks", "input_guardrails", "input_mutators"],

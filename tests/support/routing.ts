@@ -102,6 +102,7 @@ export const settings = fc.record(
     custom_host: fc.constantFrom("https://a.example", "https://b.example"),
     forward_headers: fc.subarray(["x-a", "x-b"]),
     strict_open_ai_compliance: fc.boolean(),
+    requires: fc.subarray(["context", "tools", "images"]),
     override_params: parameters,
     default_params: parameters,
     drop_params: fc.subarray(["a", "b.c", "d[0]"]),

@@ -622,6 +622,7 @@ export const en = {
       retries: "Retries",
       duration: "Duration",
       skipped: "Skipped: its circuit breaker was open",
+      unfit: (reason: string) => `Skipped: ${reason}`,
     },
     usage: {
       title: "Usage",

@@ -69,7 +69,7 @@ function addMember(name: string, member: unknown, said: Said, depth: number): vo
 }
 
 /** Tokens of a request, by its text. */
-function estimateInput(request: object, count: TokenCounter): Promise<number> {
+export function estimateInput(request: object, count: TokenCounter): Promise<number> {
   const { strings, messages } = collect(request, { strings: [], messages: 0 });
   const around = messages === 0 ? 0 : messages * tokensOfMessage + tokensOfPrompt;
   return estimateTokens(strings, count).then((tokens) => tokens + around);

@@ -138,7 +138,7 @@ function toLoggedCall({ provider, model, url, status, error, ...times }: Upstrea
 
 /** Fields only some requests have. Spreading them into the others would slow all of them. */
 function addRareDetails(details: LogDetails, log: CallerContext["log"]): void {
-  const { attempts, configSlug, skipped, prompt, stored, dropped, isEstimated } = log;
+  const { attempts, configSlug, skipped, unfit, prompt, stored, dropped, isEstimated } = log;
   const { savedConfig, mode, cacheStatus, cacheProblem, cacheHit, source, mcp } = log;
   if (mcp !== null) details.mcp = mcp;
   if (source !== null) details.source = source;
@@ -150,6 +150,7 @@ function addRareDetails(details: LogDetails, log: CallerContext["log"]): void {
   if (cacheHit) details.cache = toCacheLog(cacheHit);
   else if (cacheProblem !== null) details.cache = { problem: cacheProblem };
   if (attempts.length > 0) Object.assign(details, { config: configSlug, attempts, skipped: [...skipped] });
+  if (unfit.length > 0) details.unfit = [...unfit];
   if (prompt) {
     const { id, slug, versionId } = prompt;
     Object.assign(details, { prompt_id: id, prompt_slug: slug, prompt_version_id: versionId });

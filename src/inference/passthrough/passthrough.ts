@@ -1,6 +1,8 @@
 import type { CallerContext } from "../../context.ts";
 import { InvalidRequestError, UpstreamError } from "../../errors.ts";
 import { BodyError, readBytes, uploadTimes } from "../../lib/body.ts";
+import { joinBytes } from "../../lib/bytes.ts";
+import { continued } from "../../lib/continued.ts";
 import { answerHeaders, passthroughRequestHeaders } from "../../lib/headers.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { withoutScheme } from "../../lib/secret-values.ts";
@@ -8,15 +10,16 @@ import type { Timers } from "../../lib/timers.ts";
 import { isSocketHandshake } from "../../lib/websocket.ts";
 import { maxLoggedBody } from "../../logs/body.ts";
 import type { Destination } from "../../providers/core/call.ts";
+import { errorCodeOf } from "../../providers/core/failure-codes.ts";
 import { type Attempt, type AttemptTimes, endCall, replyWithin, timesOf, toAttemptError } from "../call/attempt.ts";
 import { callUpstream, type UpstreamResponse } from "../call/call-upstream.ts";
 import type { PreparedCall } from "../call/prepared-call.ts";
-import { routingHeaders } from "../call/provider-response.ts";
+import { routingHeaders, toProviderError } from "../call/provider-response.ts";
 import { forwardedKind } from "../facts/request-types.ts";
 import { withinRequest } from "../guard/request-deadline.ts";
 import { RequestGuard, statusAfterHooks } from "../guard/request-guard.ts";
 import type { TargetGuard } from "../guard/target-guard.ts";
-import type { Caller } from "../pipeline/execute.ts";
+import type { Caller, Inspected } from "../pipeline/execute.ts";
 import { planRequest, runPlan } from "../pipeline/run.ts";
 import { forwardBody, isText } from "../stream/byte-relay.ts";
 import { readRequestConfig } from "../target/config-source.ts";
@@ -213,9 +216,43 @@ async function forwardByConfig(
       upstream.body?.cancel().catch(() => {});
       attempt.release();
     },
+    inspect: (response) => inspectForwarded(response, context),
     canRepeat: !(body instanceof ReadableStream),
   };
   return runPlan(config, plan, caller, context);
+}
+
+/** The beginning of a failure, and the response that begins with it again. */
+async function readFailureOf({ upstream, attempt }: PassthroughResponse, provider: string) {
+  const { status, headers, body } = upstream;
+  if (body === null) return { text: "", whole: upstream };
+  const reader = body.getReader();
+  const pieces: Uint8Array<ArrayBuffer>[] = [];
+  let length = 0;
+  try {
+    for (let read = await reader.read(); !read.done; read = await reader.read()) {
+      pieces.push(read.value);
+      length += read.value.length;
+      if (length > smallBodyBytes) break;
+    }
+  } catch (error) {
+    throw toAttemptError(error, attempt, provider);
+  }
+  const text = textOf(joinBytes(pieces));
+  return { text, whole: new Response(continued(pieces, reader), { status, headers }) };
+}
+
+/** Reads why a forwarded call failed: in the text of its error, else by its status. */
+async function inspectForwarded(
+  { upstream, attempt }: PassthroughResponse,
+  context: CallerContext,
+): Promise<Inspected<PassthroughResponse>> {
+  const { status, headers } = upstream;
+  if (status < 400) return { value: { upstream, attempt }, code: undefined };
+  const isRead = isText(headers.get("content-type"), headers.get("content-encoding"));
+  if (!isRead) return { value: { upstream, attempt }, code: errorCodeOf(toProviderError(upstream, "", context)) };
+  const { text, whole } = await readFailureOf({ upstream, attempt }, context.log.provider ?? "provider");
+  return { value: { upstream: whole, attempt }, code: errorCodeOf(toProviderError(upstream, text, context)) };
 }
 
 /**

@@ -13,11 +13,13 @@ import {
   UpstreamError,
 } from "../../errors.ts";
 import { crc32 } from "../../lib/hash.ts";
+import { errorCodeOf } from "../../providers/core/failure-codes.ts";
 import type { Admission, CallOutcome } from "../../routing/breaker.ts";
-import type { ConfigNode } from "../../routing/config.ts";
+import type { ConfigNode, FallbackRules } from "../../routing/config.ts";
 import type { PlanNode, PlannedAttempt } from "../../routing/plan.ts";
 import { decideRetry } from "../../routing/retry.ts";
 import type { AttemptLog } from "../../schemas/logs.ts";
+import type { ErrorCode } from "../../schemas/routing-choice.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
 
 /** Most retries of one request, over all its targets. */
@@ -31,6 +33,12 @@ interface CallTiming {
   deadline: number | undefined;
 }
 
+/** A response, whole again, and why it counts as failed; no code where it does not. */
+export interface Inspected<Value> {
+  value: Value;
+  code: ErrorCode | undefined;
+}
+
 /** What makes the calls of a plan. */
 export interface Caller<Value> {
   /**
@@ -41,6 +49,8 @@ export interface Caller<Value> {
   call(attempt: PlannedAttempt, timing: CallTiming): Promise<Value>;
   statusOf(value: Value): number;
   headersOf(value: Value): Headers | undefined;
+  /** Reads what is wrong with a response that is no error. Absent: nothing can be. */
+  inspect?(value: Value): Promise<Inspected<Value>>;
   /** Releases a response that is not delivered. The next call waits for it. */
   discard(value: Value): void | Promise<void>;
   /** False when the body can be sent only once. */
@@ -53,6 +63,8 @@ type Ended<Value> = {
   headers: Headers | undefined;
   /** `final`: no further attempt. `left-out`: the circuit breaker did not admit the target. */
   kind: "tried" | "final" | "left-out";
+  /** Why it failed. */
+  code?: ErrorCode | undefined;
 } & ({ value: Value; error?: never } | { error: GatewayError; value?: never });
 
 /** One execution of a plan. */
@@ -64,9 +76,12 @@ class Execution<Value> {
   #retries = 0;
   /** The last response, released when another call is made. */
   #answer: Value | undefined;
+  /** Whether a fallback of the plan looks at what is wrong with responses. */
+  readonly #readsAnswers: boolean;
 
-  constructor(caller: Caller<Value>, context: CallerContext, config: RequestConfig) {
+  constructor(caller: Caller<Value>, { context, config, root }: ExecutionParts) {
     this.#caller = caller;
+    this.#readsAnswers = hasErrorCodes(root);
     this.#context = context;
     this.#services = context.services;
     this.#config = config;
@@ -81,7 +96,7 @@ class Execution<Value> {
       // the error of a target that was left out does not replace that of one that was called
       if (!ended || next.kind !== "left-out") ended = next;
       const isSent = !this.#caller.canRepeat && ended.kind !== "left-out";
-      if (isLastChild || isSent || !continues(ended, node.onStatusCodes)) break;
+      if (isLastChild || isSent || !continues(ended, node)) break;
     }
     return ended ?? this.#fail(new InternalError("Cannot respond: the plan is empty"));
   }
@@ -115,7 +130,7 @@ class Execution<Value> {
     log.cacheProblem = null;
     log.cacheHit = null;
     const deadline = totalTimeoutMs === undefined ? undefined : this.#context.startedAt + totalTimeoutMs;
-    const ended = await this.#tryUntilDone(attempt, { deadline }, admission);
+    const ended = await this.#inspect(await this.#tryUntilDone(attempt, { deadline }, admission));
     this.#answer = ended.value;
     const entry: AttemptLog = {
       label: attempt.node.path,
@@ -124,9 +139,22 @@ class Execution<Value> {
       status: ended.status,
       duration_ms: Math.round((clock.monotonic() - startedAt) * 100) / 100,
       retries: log.retriesMade,
+      ...(ended.code && { error_code: ended.code }),
     };
     log.attempts.push(entry);
     return ended;
+  }
+
+  /** Finds out why a call failed. A response is only looked at where a fallback of the plan asks for it. */
+  async #inspect(ended: Ended<Value>): Promise<Ended<Value>> {
+    if (ended.error !== undefined) return { ...ended, code: errorCodeOf(ended.error) };
+    if (!this.#readsAnswers || !this.#caller.inspect) return ended;
+    try {
+      return { ...ended, ...(await this.#caller.inspect(ended.value)) };
+    } catch (thrown) {
+      const error = toGatewayError(thrown);
+      return { ...this.#fail(error), code: errorCodeOf(error) };
+    }
   }
 
   async #discard(answer: Value | undefined): Promise<void> {
@@ -256,9 +284,22 @@ function report(admission: Admission | "refused" | undefined, outcome: CallOutco
 }
 
 /** Whether a fallback continues with the next target. */
-function continues({ status, kind }: Ended<unknown>, codes: readonly number[] | undefined): boolean {
+function continues({ status, kind, code }: Ended<unknown>, { onStatusCodes, onErrorCodes }: FallbackRules): boolean {
   if (kind !== "tried") return kind === "left-out";
-  return codes ? codes.includes(status) : status < 200 || status > 299;
+  if (!onStatusCodes && !onErrorCodes) return status < 200 || status > 299;
+  return onStatusCodes?.includes(status) === true || (code !== undefined && onErrorCodes?.includes(code) === true);
+}
+
+/** Whether a fallback of a plan continues after kinds of failures. */
+function hasErrorCodes(node: PlanNode): boolean {
+  return node.kind === "fallback" && (node.onErrorCodes !== undefined || node.children.some(hasErrorCodes));
+}
+
+/** What an execution belongs to. */
+interface ExecutionParts {
+  context: CallerContext;
+  config: RequestConfig;
+  root: PlanNode;
 }
 
 /**
@@ -292,7 +333,7 @@ export async function executePlan<Value>(
 ): Promise<Value> {
   // without a config: one attempt without circuit breaker, time limit or retries
   if (config.isImplied && root.kind === "attempt") return caller.call(root.attempt, { deadline: undefined });
-  const ended = await new Execution(caller, context, config).run(root, true);
+  const ended = await new Execution(caller, { context, config, root }).run(root, true);
   if (ended.error !== undefined) throw ended.error;
   return ended.value;
 }

@@ -13,6 +13,7 @@ import type { StickyStore } from "../../routing/sticky.ts";
 import { asksForCache, openCachedCall } from "../cache/cached-call.ts";
 import { noteDiscarded } from "../call/cost.ts";
 import { routingHeaders } from "../call/provider-response.ts";
+import { findUnfit, type UnfitLeaves } from "../choice/model-fit.ts";
 import { toHookResults } from "../facts/hook-results.ts";
 import { isStreamed } from "../facts/operation-facts.ts";
 import { withinRequest } from "../guard/request-deadline.ts";
@@ -25,6 +26,7 @@ import { withModelBeside } from "../target/incomplete-request.ts";
 import { modelOf } from "../target/model-list.ts";
 import { nameTarget, requireTargetModel, withTargetModel } from "../target/named-config.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
+import { inspectReply } from "./answer-code.ts";
 import { callTarget, type Target } from "./call-target.ts";
 import { breakerKey, type Caller, executePlan } from "./execute.ts";
 import { isStreamedForm, type SentForm } from "./media.ts";
@@ -35,6 +37,8 @@ interface PlanParts {
 
   /** Where weighted choices are remembered; by default for later requests too. */
   sticky?: StickyStore;
+  /** Leaves whose models lack what the request needs. Absent: none does. */
+  unfit?: UnfitLeaves | undefined;
 }
 
 /** @throws {GatewayError} 400 for a config that cannot be used, naming what led to it. */
@@ -56,12 +60,12 @@ function checkTargets(config: RequestConfig, { services }: CallerContext): void 
 export function planRequest(
   config: RequestConfig,
   params: Readonly<Record<string, unknown>>,
-  { context, sticky = context.services.routing.sticky }: PlanParts,
+  { context, sticky = context.services.routing.sticky, unfit }: PlanParts,
 ): Plan {
   const { routing } = context.services;
   const { principal } = context;
   checkTargets(config, context);
-  const fixed = routing.fixedPlans.get(config.node);
+  const fixed = unfit ? undefined : routing.fixedPlans.get(config.node);
   if (fixed) return fixed;
   try {
     const plan = planAttempts(config.node, {
@@ -71,9 +75,10 @@ export function planRequest(
       configId: config.id,
       random: routing.random,
       sticky,
+      unfit,
       isOpen: (leaf, breaker) => routing.breakers.state(breakerKey(leaf, config, context), breaker) === "open",
     });
-    if (isFixed(config.node)) routing.fixedPlans.set(config.node, plan);
+    if (!unfit && isFixed(config.node)) routing.fixedPlans.set(config.node, plan);
     return plan;
   } catch (cause) {
     if (!(cause instanceof PlanError)) throw cause;
@@ -95,6 +100,7 @@ export async function runPlan<Value>(
   const { log } = context;
   log.configSlug = config.slug;
   log.skipped = plan.skipped;
+  log.unfit = plan.unfit;
   log.savedConfig = config.saved ?? null;
   log.mode = config.node.strategy?.mode ?? "single";
   try {
@@ -174,6 +180,7 @@ function createCaller<Request extends Record<string, unknown>>(
     },
     statusOf: ({ status }) => status,
     headersOf: () => undefined,
+    inspect: inspectReply,
     discard: (reply) => discardReply(reply, context),
     canRepeat,
   };
@@ -194,7 +201,7 @@ export async function runTargets<Request extends Record<string, unknown>>(
   call: CallOne<Request>,
   parts: TargetParts,
 ): Promise<Reply> {
-  const { context, streamed } = parts;
+  const { context, operation, streamed } = parts;
   const { log } = context;
   const model = modelOf(value);
   log.given = value;
@@ -206,7 +213,9 @@ export async function runTargets<Request extends Record<string, unknown>>(
   log.named = config.named ?? null;
   addNumbers(context, numbersOfConfig(config.node));
   try {
-    const plan = planRequest(config, value, parts);
+    const lacking = findUnfit(config, { operation, value }, context);
+    const unfit = lacking instanceof Promise ? await lacking : lacking;
+    const plan = planRequest(config, value, { ...parts, unfit });
     const caller = createCaller(withTargetModel(value, config), call, parts, config);
     // awaited here: returning the promise costs two more turns
     const reply = await runPlan(config, plan, caller, context);

@@ -18,6 +18,7 @@ import { listAttempts, type PlannedAttempt } from "../../routing/plan.ts";
 import type { StickyStore } from "../../routing/sticky.ts";
 import type { ExplainRequest, ExplainResponse } from "../../schemas/explain.ts";
 import { requireServed } from "../adapt/operation.ts";
+import { findUnfit } from "../choice/model-fit.ts";
 import { namedModel, requireForwardable, requireSingleTarget } from "../passthrough/passthrough.ts";
 import { readPassthroughDestination, requireNativeRoute } from "../passthrough/provider-path.ts";
 import { planRequest } from "../pipeline/run.ts";
@@ -251,8 +252,12 @@ export async function explainConfig(
   if (operation) noteUser(context, body);
   context.log.model = modelOf(body) ?? null;
   const facts = record ? {} : body;
-  const { root, ...plan } = planRequest(found, facts, { context, sticky: forgetful(services) });
-  const warnings = plan.skipped.map((label) => `${label}: left out, its circuit breaker is open`);
+  const unfit = operation && (await findUnfit(found, { operation, value: body }, context));
+  const { root, ...plan } = planRequest(found, facts, { context, sticky: forgetful(services), unfit });
+  const warnings = [
+    ...plan.unfit.map(({ label, reason }) => `${label}: left out, ${reason}`),
+    ...plan.skipped.map((label) => `${label}: left out, its circuit breaker is open`),
+  ];
   const sample: Sample = { context, body: withTargetModel(body, found), config: found, operation, record };
   const attempts: ShownAttempt[] = [];
   for (const attempt of listAttempts(operation === "realtime" ? withoutOthers(root) : root)) {

@@ -94,7 +94,7 @@ function titleOf(node: JsonObject, isGroup: boolean): string {
 /** What leads from a group to each of its targets. */
 function edgesOf(group: JsonObject, targets: readonly JsonObject[]): readonly (readonly TreeEdge[])[] {
   const strategy = membersOf(group.strategy);
-  const codes = listOf(strategy.on_status_codes).join(", ");
+  const codes = [...listOf(strategy.on_status_codes), ...listOf(strategy.on_error_codes)].join(", ");
   switch (strategy.mode) {
     case "fallback":
       return targets.map((_, index) => [

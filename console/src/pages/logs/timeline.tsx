@@ -150,8 +150,8 @@ function Cache({ row }: { readonly row: LogRow }): ReactNode {
 }
 
 function Attempts({ row }: { readonly row: LogRow }): ReactNode {
-  const { attempts = [], skipped = [] } = row;
-  if (attempts.length === 0 && skipped.length === 0) return null;
+  const { attempts = [], skipped = [], unfit = [] } = row;
+  if (attempts.length + skipped.length + unfit.length === 0) return null;
   return (
     <Section title={words.attempts}>
       <Table.ScrollContainer minWidth={560} type="native" tabIndex={0} aria-label={words.attempts}>
@@ -174,7 +174,7 @@ function Attempts({ row }: { readonly row: LogRow }): ReactNode {
                 <Table.Td>{attempt.provider}</Table.Td>
                 <Table.Td>{attempt.model}</Table.Td>
                 <Table.Td>
-                  <Status value={attempt.status} />
+                  <Status value={attempt.status} /> {attempt.error_code !== undefined && wordOf(attempt.error_code)}
                 </Table.Td>
                 <Table.Td className="number">{attempt.retries}</Table.Td>
                 <Table.Td className="number">{formatDuration(attempt.duration_ms)}</Table.Td>
@@ -184,6 +184,12 @@ function Attempts({ row }: { readonly row: LogRow }): ReactNode {
               <Table.Tr key={label}>
                 <Table.Td className="code">{label}</Table.Td>
                 <Table.Td colSpan={5}>{words.skipped}</Table.Td>
+              </Table.Tr>
+            ))}
+            {unfit.map(({ label, reason }) => (
+              <Table.Tr key={label}>
+                <Table.Td className="code">{label}</Table.Td>
+                <Table.Td colSpan={5}>{words.unfit(reason)}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>
