@@ -45,6 +45,8 @@ export interface Settings {
   /** The journal of limits; beside the database without a path. */
   limitJournalFile: string | undefined;
   processLog: ProcessLogSettings;
+  /** Processes that serve; `auto` stands for one on each processor. */
+  workers: number | "auto";
   gateway: GatewayOptions;
 }
 
@@ -364,6 +366,12 @@ function switches(environment: Environment) {
   };
 }
 
+/** How many processes serve. */
+function workers(environment: Environment): number | "auto" {
+  if (text(environment, "WORKERS")?.toLowerCase() === "auto") return "auto";
+  return integer(environment, "WORKERS") ?? 1;
+}
+
 /** Beginnings of the addresses of databases. */
 const databaseSchemes = /^(?::memory:$|file:|libsql:\/\/|https?:\/\/|wss?:\/\/)/;
 
@@ -393,7 +401,6 @@ export function readSettings(environment: Environment): Settings {
   const responses = integer(environment, "RESPONSES_RETENTION_DAYS");
   const shared = redis(environment);
   const identity = organisationIds(environment, "CLOUD_IDENTITY_ORGANISATIONS");
-  const workers = integer(environment, "WORKERS");
   const failures = integer(environment, "AUTH_FAILURES_PER_MINUTE");
   const mailed = mail(environment);
   const traced = tracing(environment);
@@ -411,11 +418,11 @@ export function readSettings(environment: Environment): Settings {
     logSpill: logSpill(environment),
     limitJournalFile: text(environment, "LIMITS_JOURNAL_FILE"),
     processLog: processLog(environment),
+    workers: workers(environment),
     gateway: {
       database,
       ...(authToken !== undefined && { databaseAuthToken: authToken }),
       ...(shared && { redis: shared }),
-      ...(workers !== undefined && { workers }),
       ...(masterKeys !== undefined && { masterKeys }),
       ...(clientAuth !== undefined && { clientAuth }),
       ...(prefix !== undefined && { keyPrefix: prefix }),

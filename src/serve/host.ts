@@ -1,84 +1,39 @@
+import { availableParallelism } from "node:os";
 import process from "node:process";
-import { markServed } from "../db/serving-lock.ts";
-import { largestBodyBytes } from "../gateway/services.ts";
-import { createGateway, type Gateway } from "../gateway.ts";
-import type { Settings } from "../settings.ts";
+import type { Gateway } from "../gateway.ts";
 import { printBanner } from "./banner.ts";
-import { withOwnFailure } from "./broken-body.ts";
-import { bunIdleTimeout, listenOnBun } from "./bun.ts";
+import { bunIdleTimeout } from "./bun.ts";
 import { describeFailure, runCommand } from "./cli.ts";
-import { loadSettings } from "./environment.ts";
-import { hostOptions } from "./host-options.ts";
-import type { Listener, ListenOptions } from "./listener.ts";
-import { createMailer } from "./mailer.ts";
-import { checkOpenFiles } from "./open-files.ts";
-import { createProcessLog, type ProcessLog } from "./process-log.ts";
+import { connectionOnDeno } from "./deno.ts";
+import { type HostSettings, loadSettings } from "./environment.ts";
+import { createProcessLog } from "./process-log.ts";
 import { runtime } from "./runtime-transport.ts";
+import {
+  announce,
+  createGatewayFromEnvironment,
+  listen,
+  listenOptionsOf,
+  onMcpPort,
+  startServing,
+  urlOf,
+} from "./serving.ts";
 import { createShutdown, handleProcessEvents } from "./shutdown.ts";
-import { upgradeOnDeno } from "./websocket-deno.ts";
+import { readRole } from "./workers/role.ts";
+import { serveAsWorker, superviseWorkers } from "./workers/serve.ts";
 
-async function listen(gateway: Gateway, options: ListenOptions): Promise<Listener> {
-  if (runtime === "bun") return listenOnBun(gateway, options);
-  return (await import("./node.ts")).listenOnNode(gateway, options);
-}
-
-/** A gateway from the environment, with its connector tested. */
-async function createGatewayFromEnvironment(settings: Settings, log: ProcessLog): Promise<Gateway> {
-  const host = await hostOptions({ console: settings.hasConsole });
-  const alerts = { ...settings.gateway.alerts, sendMail: settings.mail && createMailer(settings.mail) };
-  const { database: url, gateway: options } = settings;
-  const { warn, info } = log;
-  checkOpenFiles(options, warn);
-  const isShared = (options.workers ?? 1) > 1 || options.redis !== undefined;
-  const release = await markServed({ url, isShared }, warn);
-  const gateway = createGateway({ ...options, ...host, alerts, warn, log: info });
-  const close = async () => {
-    await gateway.close();
-    release();
-  };
-  return { ...gateway, close };
-}
-
-function urlOf(hostname: string, port: number): string {
-  return `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
-}
-
-/** The gateway as the port of MCP serves it. */
-function onMcpPort(gateway: Gateway): Gateway {
-  const fetch: Gateway["fetch"] = (request, connection = {}) => {
-    // its methods belong to the host's class: the object itself goes on
-    return gateway.fetch(request, Object.assign(connection, { isMcpPort: true }));
-  };
-  return { ...gateway, fetch };
-}
-
-/** What all ports of the process have in common. */
-function listenOptionsOf({ hostname, gateway }: Settings): Omit<ListenOptions, "port"> {
-  return { hostname, maxBodyBytes: largestBodyBytes(gateway), isShared: (gateway.workers ?? 1) > 1 };
-}
-
-/** Listens where the mode says: on the common port, on that of MCP, or on both. */
-async function listenByMode(gateway: Gateway, settings: Settings): Promise<[Listener, ...Listener[]]> {
-  const { port, mcpPort } = settings;
-  const { serverMode } = settings.gateway;
-  const shared = listenOptionsOf(settings);
-  const onOwn = () => listen(onMcpPort(gateway), { ...shared, port: mcpPort });
-  if (serverMode === "mcp") return [await onOwn()];
-  const common = await listen(gateway, { ...shared, port });
-  return serverMode === "all" ? [common, await onOwn()] : [common];
-}
+/** Number of processes that serve. */
+const countWorkers = ({ workers }: HostSettings): number => (workers === "auto" ? availableParallelism() : workers);
 
 /** Serves according to the environment, until a signal. */
 async function serve(): Promise<void> {
   const settings = loadSettings();
   const log = createProcessLog(settings.processLog);
-  const gateway = await createGatewayFromEnvironment(settings, log);
-  const firstKeys = await gateway.start();
-  const listeners = await listenByMode(gateway, settings);
-  handleProcessEvents(createShutdown(gateway, listeners, { ...settings, log }), log);
-  const [first, second] = listeners;
-  printBanner(urlOf(settings.hostname, first.port), { firstKeys, settings, log });
-  if (second) log.info(`MCP servers are at ${urlOf(settings.hostname, second.port)}`);
+  const role = readRole(process.env);
+  const workers = countWorkers(settings);
+  if (role) await serveAsWorker(role, settings, log);
+  else if (workers > 1) await superviseWorkers(workers, settings, log);
+  else if (runtime === "deno") await prepare();
+  else announce(await startServing(settings, log), settings, log);
 }
 
 /**
@@ -88,8 +43,7 @@ async function serve(): Promise<void> {
 export async function main(args: readonly string[] = process.argv.slice(2)): Promise<void> {
   try {
     if (args.length > 0) process.exit(await runCommand(args));
-    if (runtime === "deno") await prepare();
-    else await serve();
+    await serve();
   } catch (error) {
     sayFailure(error);
     process.exit(1);
@@ -129,25 +83,12 @@ function place(): { hostname: string; port: number } {
   return { hostname: HOST, port: Number(SERVER_MODE?.trim().toLowerCase() === "mcp" ? MCP_PORT : PORT) };
 }
 
-/** Adapts a body to Deno, which prints a body's error: a short message, and nothing if the client has left. */
-function carryOnDeno({ signal }: Request, body: ReadableStream<Uint8Array>): ReadableStream<Uint8Array> {
-  return withOwnFailure(body, (controller) => {
-    if (signal.aborted) controller.close();
-    else controller.error("Cannot finish a response: the upstream broke it off");
-  });
-}
-
 /** The default export for hosts. */
 export const host = {
   async fetch(request: Request, info?: unknown): Promise<Response> {
     const gateway = await prepare();
-    return gateway.fetch(request, {
-      remoteAddress: peerAddress(info),
-      ...(runtime === "deno" && {
-        upgrade: (acceptance) => upgradeOnDeno(request, acceptance),
-        carryBody: (body) => carryOnDeno(request, body),
-      }),
-    });
+    const remoteAddress = peerAddress(info);
+    return gateway.fetch(request, runtime === "deno" ? connectionOnDeno(request, remoteAddress) : { remoteAddress });
   },
   get port(): number {
     return place().port;

@@ -16,7 +16,7 @@ const sameInterruptMs = 500;
 const wait = (delayMs: number) => new Promise<void>((resolve) => setTimeout(resolve, delayMs));
 
 /** What ends a process in order. */
-interface Shutdown {
+export interface Shutdown {
   /** Begins to end it. Again it changes nothing, except that the first exit code other than 0 counts. */
   begin(exitCode: number): void;
   /** Running requests get no more time. Their rows are written. */

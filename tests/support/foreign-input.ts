@@ -70,6 +70,7 @@ const readers: Readonly<Record<string, Bound>> = {
   "src/lib/budget.ts": tried("key sets"),
   "src/lib/columns.ts": own("the index of the log"),
   "src/lib/dictionary.ts": own("the index of the log"),
+  "src/lib/frames.ts": own("messages between processes of one gateway"),
   "src/lib/fnv.ts": short("linear in text that is bounded where it is read"),
   "src/lib/gzip.ts": own("a body that it compresses"),
   "src/lib/hash.ts": short("linear in text that is bounded where it is read"),

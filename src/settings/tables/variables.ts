@@ -69,7 +69,7 @@ export const variables = {
       least: 1,
       most: 1_000,
       meaning:
-        "number of gateway processes that share the database file. From 2 on, they [share its limits](policies.md#several-processes), and on Bun and Node the port. Otherwise a second process on the file or the port ends at its start. Processes on a remote database always do",
+        "processes that serve, on Linux. From 2 on, the gateway starts so many, which [serve the port together](production.md#all-processors); `auto` starts one for each processor. Gateways on one database file need it too: otherwise the second one ends at its start",
     },
     {
       name: "GATEWAY_MASTER_KEYS",

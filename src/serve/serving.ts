@@ -1,0 +1,98 @@
+import type { FirstKeys } from "../auth/first-start.ts";
+import { markServed } from "../db/serving-lock.ts";
+import { largestBodyBytes } from "../gateway/services.ts";
+import { createGateway, type Gateway } from "../gateway.ts";
+import type { Settings } from "../settings.ts";
+import { printBanner } from "./banner.ts";
+import { listenOnBun } from "./bun.ts";
+import { listenOnDeno } from "./deno.ts";
+import type { HostSettings } from "./environment.ts";
+import { hostOptions } from "./host-options.ts";
+import type { Listener, ListenOptions } from "./listener.ts";
+import { createMailer } from "./mailer.ts";
+import { checkOpenFiles } from "./open-files.ts";
+import type { ProcessLog } from "./process-log.ts";
+import { runtime } from "./runtime-transport.ts";
+import { createShutdown, handleProcessEvents, type Shutdown } from "./shutdown.ts";
+
+export async function listen(gateway: Gateway, options: ListenOptions): Promise<Listener> {
+  if (runtime === "bun") return listenOnBun(gateway, options);
+  if (runtime === "deno") return listenOnDeno(gateway, options);
+  return (await import("./node.ts")).listenOnNode(gateway, options);
+}
+
+/** A gateway from the environment, with its connector tested. */
+export async function createGatewayFromEnvironment(settings: Settings, log: ProcessLog): Promise<Gateway> {
+  const host = await hostOptions({ console: settings.hasConsole });
+  const alerts = { ...settings.gateway.alerts, sendMail: settings.mail && createMailer(settings.mail) };
+  const { database: url, gateway: options } = settings;
+  const { warn, info } = log;
+  checkOpenFiles(options, warn);
+  const isShared = (options.workers ?? 1) > 1 || options.redis !== undefined;
+  const release = await markServed({ url, isShared }, warn);
+  const gateway = createGateway({ ...options, ...host, alerts, warn, log: info });
+  const close = async () => {
+    await gateway.close();
+    release();
+  };
+  return { ...gateway, close };
+}
+
+export function urlOf(hostname: string, port: number): string {
+  return `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+}
+
+/** The gateway as the port of MCP serves it. */
+export function onMcpPort(gateway: Gateway): Gateway {
+  const fetch: Gateway["fetch"] = (request, connection = {}) => {
+    // its methods belong to the host's class: the object itself goes on
+    return gateway.fetch(request, Object.assign(connection, { isMcpPort: true }));
+  };
+  return { ...gateway, fetch };
+}
+
+/** What all ports of the process have in common. */
+export function listenOptionsOf({ hostname, gateway }: Settings): Omit<ListenOptions, "port"> {
+  return { hostname, maxBodyBytes: largestBodyBytes(gateway), isShared: (gateway.workers ?? 1) > 1 };
+}
+
+/** Listens where the mode says: on the common port, on that of MCP, or on both. */
+async function listenByMode(gateway: Gateway, settings: Settings): Promise<[Listener, ...Listener[]]> {
+  const { port, mcpPort } = settings;
+  const { serverMode } = settings.gateway;
+  const shared = listenOptionsOf(settings);
+  const onOwn = () => listen(onMcpPort(gateway), { ...shared, port: mcpPort });
+  if (serverMode === "mcp") return [await onOwn()];
+  const common = await listen(gateway, { ...shared, port });
+  return serverMode === "all" ? [common, await onOwn()] : [common];
+}
+
+/** A gateway that serves until its shutdown, or a signal. */
+interface Serving {
+  /** Undefined if it was not the first start. */
+  readonly firstKeys: FirstKeys | undefined;
+  /** What it listens on: the common port first, then that of MCP, as far as the mode has them. */
+  readonly ports: readonly number[];
+  readonly shutdown: Shutdown;
+}
+
+/** Serves according to settings. */
+export async function startServing(settings: HostSettings, log: ProcessLog): Promise<Serving> {
+  const gateway = await createGatewayFromEnvironment(settings, log);
+  const firstKeys = await gateway.start();
+  const listeners = await listenByMode(gateway, settings);
+  const shutdown = createShutdown(gateway, listeners, { ...settings, log });
+  handleProcessEvents(shutdown, log);
+  return { firstKeys, ports: listeners.map(({ port }) => port), shutdown };
+}
+
+/** Prints where it serves. */
+export function announce(
+  { firstKeys, ports }: Pick<Serving, "firstKeys" | "ports">,
+  settings: HostSettings,
+  log: ProcessLog,
+): void {
+  const [first = settings.port, second] = ports;
+  printBanner(urlOf(settings.hostname, first), { firstKeys, settings, log });
+  if (second !== undefined) log.info(`MCP servers are at ${urlOf(settings.hostname, second)}`);
+}
