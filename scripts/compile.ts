@@ -2,6 +2,8 @@
 //   --target NAME   bun-linux-x64 (-musl), bun-linux-arm64 (-musl), bun-darwin-x64, bun-darwin-arm64, bun-windows-x64;
 //                   default: this machine. Another machine's needs its database library once:
 //                   npm install --no-save --force @libsql/<platform>@<version of libsql>
+//   --packages PATH the folder of packages with that library. Bun's own program of the target is used from there
+//                   too if @oven/bun-<platform> is in it; else Bun downloads it (default: node_modules)
 //   --outfile PATH  where the program goes
 //   --entry PATH    the module to compile (default: src/serve/binary.ts)
 //   --no-minify, --no-bytecode
@@ -35,8 +37,19 @@ function hostTarget(): string {
   return `bun-${system}-${process.arch}${musl && !glibc ? "-musl" : ""}`;
 }
 
+/** Bun's package of each target. */
+const runtimePackages: Readonly<Record<string, string>> = {
+  "bun-linux-x64": "@oven/bun-linux-x64",
+  "bun-linux-x64-musl": "@oven/bun-linux-x64-musl",
+  "bun-linux-arm64": "@oven/bun-linux-aarch64",
+  "bun-linux-arm64-musl": "@oven/bun-linux-aarch64-musl",
+  "bun-darwin-x64": "@oven/bun-darwin-x64",
+  "bun-darwin-arm64": "@oven/bun-darwin-aarch64",
+  "bun-windows-x64": "@oven/bun-windows-x64",
+};
+
 /** Names libSQL's native module outright: the bundler cannot follow the `require` of a name put together at run time. */
-function nativeLibsql(nativePackage: string): BunPlugin {
+function nativeLibsql(nativeModule: string): BunPlugin {
   return {
     name: "native-libsql",
     setup(build) {
@@ -47,9 +60,9 @@ function nativeLibsql(nativePackage: string): BunPlugin {
           .replace(/const \{ familySync, GLIBC, MUSL \} = require\("detect-libc"\);\n/, "")
           .replace(
             /function requireNative\(\) \{[\s\S]*?\n\}\n/,
-            `function requireNative() {\n  return require(${JSON.stringify(nativePackage)});\n}\n`,
+            `function requireNative() {\n  return require(${JSON.stringify(nativeModule)});\n}\n`,
           );
-        if (!contents.includes(nativePackage) || contents.includes("currentTarget")) {
+        if (!contents.includes(JSON.stringify(nativeModule)) || contents.includes("currentTarget")) {
           throw new Error(`Cannot compile libsql: ${path} changed its way of loading the native module`);
         }
         return { contents, loader: "js" };
@@ -89,6 +102,7 @@ const { values } = parseArgs({
   options: {
     target: { type: "string", default: hostTarget() },
     outfile: { type: "string" },
+    packages: { type: "string", default: join(root, "node_modules") },
     entry: { type: "string", default: join(root, "src/serve/binary.ts") },
     minify: { type: "boolean", default: true },
     bytecode: { type: "boolean", default: true },
@@ -104,10 +118,12 @@ const { target } = values;
 const nativePackage = nativePackages[target];
 if (nativePackage === undefined)
   fail(`Cannot compile for "${target}": known are ${Object.keys(nativePackages).join(", ")}`);
-if (!existsSync(join(root, "node_modules", nativePackage))) {
+const packages = resolve(values.packages);
+if (!existsSync(join(packages, nativePackage))) {
   const { version } = createRequire(join(root, "mod.ts"))("libsql/package.json");
   fail(`Cannot compile for "${target}": run \`npm install --no-save --force ${nativePackage}@${version}\` first`);
 }
+const bunProgram = join(packages, runtimePackages[target] ?? "", "bin", target.includes("windows") ? "bun.exe" : "bun");
 const name = target === hostTarget() ? "gateway" : `gateway-${target.replace(/^bun-/, "")}`;
 const outfile = resolve(values.outfile ?? join(root, "dist", name + (target.includes("windows") ? ".exe" : "")));
 mkdirSync(dirname(outfile), { recursive: true });
@@ -126,6 +142,7 @@ const result = await Bun.build({
   compile: {
     outfile,
     ...(target !== hostTarget() && { target }),
+    ...(target !== hostTarget() && existsSync(bunProgram) && { executablePath: bunProgram }),
     // Settings come from the real environment alone.
     autoloadBunfig: false,
   },
@@ -133,8 +150,10 @@ const result = await Bun.build({
   minify: values.minify && { whitespace: true, syntax: true, identifiers: false },
   bytecode: values.bytecode,
   format: "esm",
+  // the threads share most of their code with the program
+  splitting: true,
   sourcemap: "none",
-  plugins: [nativeLibsql(nativePackage), embeddedConsole(join(root, "dist/console"))],
+  plugins: [nativeLibsql(join(packages, nativePackage, "index.node")), embeddedConsole(join(root, "dist/console"))],
   throw: false,
 });
 if (!result.success) fail(result.logs.map(String).join("\n"));

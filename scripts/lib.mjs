@@ -211,6 +211,15 @@ export async function installAgents() {
   return installPython(folder);
 }
 
+/**
+ * Installs what `npm run release:check` alone needs; does nothing when it is there.
+ *
+ * @returns {Promise<string | undefined>} What npm printed where it failed.
+ */
+export function installReleaseTools() {
+  return installIn(join(root, "scripts/release"));
+}
+
 /** The package of the console, and where its build goes. */
 const consoleFolder = join(root, "console");
 const consoleBuild = join(root, "dist/console");

@@ -25,25 +25,29 @@ import { serveAsWorker, superviseWorkers } from "./workers/serve.ts";
 const countWorkers = ({ workers }: HostSettings): number => (workers === "auto" ? availableParallelism() : workers);
 
 /** Serves according to the environment, until a signal. */
-async function serve(): Promise<void> {
+async function serve(isHosted: boolean): Promise<void> {
   const settings = loadSettings();
   const log = createProcessLog(settings.processLog);
   const role = readRole(process.env);
   const workers = countWorkers(settings);
   if (role) await serveAsWorker(role, settings, log);
   else if (workers > 1) await superviseWorkers(workers, settings, log);
-  else if (runtime === "deno") await prepare();
+  else if (isHosted) await prepare();
   else announce(await startServing(settings, log), settings, log);
 }
 
 /**
- * Runs the process when the file is its main module: a command, or the server without one. With `deno serve` Deno
- * listens, and `host` handles requests.
+ * Runs the process when the file is its main module: a command, or the server without one.
+ *
+ * @param isHosted Whether the runtime listens and `host` handles requests, as with `deno serve`.
  */
-export async function main(args: readonly string[] = process.argv.slice(2)): Promise<void> {
+export async function main(
+  args: readonly string[] = process.argv.slice(2),
+  isHosted: boolean = runtime === "deno",
+): Promise<void> {
   try {
     if (args.length > 0) process.exit(await runCommand(args));
-    await serve();
+    await serve(isHosted);
   } catch (error) {
     sayFailure(error);
     process.exit(1);

@@ -20,9 +20,9 @@ interface Waiting {
 
 /** Location of a thread's code: beside this file, or in a compiled program below the root of the sources. */
 function locate(name: string): URL {
-  return import.meta.url.endsWith("/thread.ts")
-    ? new URL(`./${name}.ts`, import.meta.url)
-    : new URL(`./src/serve/${name}.js`, import.meta.url);
+  // `.js` in the npm package
+  const [, ending] = /\/thread(\.[jt]s)$/.exec(import.meta.url) ?? [];
+  return new URL(ending === undefined ? `./src/serve/${name}.js` : `./${name}${ending}`, import.meta.url);
 }
 
 /** A running thread and its pending messages. It does not keep the process alive, but its pending messages do. */
