@@ -169,7 +169,7 @@ async function within<Upstream>(
  * Sends a request to a provider. Every request to a provider is sent here: its times and outcome are recorded, it lists
  * the gateways it came through, and it holds no key of this one.
  *
- * @param repeat Makes another request from a response that refuses the first one, once; undefined if it cannot.
+ * @param repeat Makes another request from a response that refuses the first one, once, or returns a response to read.
  * @returns The response, and the attempt, which the reader of the response releases.
  * @throws {GatewayError} As `sendCall`; 499 when the caller left.
  */
@@ -183,9 +183,9 @@ export function callUpstream(
   const sending = { attempt, facts: terms };
   const sendBoth = async () => {
     const upstream = await send(call, sending, context);
-    const next = await repeat?.(upstream, attempt);
-    if (next === undefined || next instanceof Response) return next ?? upstream;
-    return send(next, sending, context);
+    if (!repeat || upstream.status < 400) return upstream;
+    const next = await repeat(upstream, attempt);
+    return next instanceof Response ? next : send(next, sending, context);
   };
   const work = repeat ? sendBoth() : send(call, sending, context);
   return within(attempt, work, call.provider.slug, context);

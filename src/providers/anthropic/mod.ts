@@ -25,7 +25,11 @@ const defaultVersion = "2023-06-01";
 
 /** Merges beta lists into one header without duplicates; no header for empty lists. */
 function betaHeaders(...lists: readonly unknown[]): Record<string, string> {
-  const betas = new Set(lists.flatMap(readBetas));
+  const betas = new Set<string>();
+  for (const list of lists) {
+    if (list === undefined) continue;
+    for (const beta of readBetas(list)) betas.add(beta);
+  }
   return betas.size === 0 ? {} : { [betaHeader]: [...betas].join(",") };
 }
 
@@ -110,7 +114,7 @@ export const anthropic = defineProvider({
     if (credential === undefined) return {};
     return isLoginToken(credential) ? bearer(credential) : { "x-api-key": credential };
   },
-  authorize: async ({ headers, credential }, settings) =>
+  callHeaders: (headers, settings, credential) =>
     claudeVersions(headers, settings, credential && isLoginToken(credential) ? ["oauth-2025-04-20"] : []),
   operations: claudeOperations("anthropic", { hasSystemTurns: true }),
   facts: claudeFacts,

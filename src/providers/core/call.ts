@@ -87,6 +87,7 @@ export function sendCall(call: ProviderCall, tools: AuthTools): Promise<Response
   }
   const headers = Object.assign(call.headers, authenticate(call, tools));
   for (const name in provider.defaultHeaders) headers[name] ??= provider.defaultHeaders[name] ?? "";
+  if (provider.callHeaders) Object.assign(headers, provider.callHeaders(headers, call.credential));
   const waiting = tools.beforeLeaving?.({ url: call.url, headers });
   return waiting ? waiting.then(() => sendPrepared(call, headers, tools)) : sendPrepared(call, headers, tools);
 }

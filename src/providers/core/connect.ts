@@ -16,6 +16,7 @@ export interface SocketCall extends Omit<ProviderCall, "body" | "raw" | "method"
 export async function openCall(call: SocketCall, tools: AuthTools, open: SocketOutbound): Promise<SocketAnswer> {
   const { provider, url, signal, customHost, credential } = call;
   const headers = Object.assign(call.headers, authenticate(call, tools));
+  if (provider.callHeaders) Object.assign(headers, provider.callHeaders(headers, credential));
   await tools.beforeLeaving?.({ url, headers });
   const signable = { method: "GET", url, headers, body: undefined, credential };
   if (provider.authorize) {

@@ -95,7 +95,7 @@ function bindDefinition<Settings>(
   settings: Settings,
   factsOf: FactReader,
 ): BoundProvider {
-  const { slug, baseUrl, operations, clientHeaders = [], authenticate, authorize, local } = definition;
+  const { slug, baseUrl, operations, clientHeaders = [], authenticate, callHeaders, authorize, local } = definition;
   const { store, records } = definition;
   const baseUrlOf = typeof baseUrl === "string" ? () => baseUrl : baseUrl;
   return {
@@ -117,6 +117,7 @@ function bindDefinition<Settings>(
       isNative: definition.isNativeChat === true,
     }),
     factsOf,
+    callHeaders: callHeaders && ((headers, credential) => callHeaders(headers, settings, credential)),
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
     get baseUrl() {
       return baseUrlOf(settings, { path: "", environment: {} });

@@ -7,7 +7,14 @@ import { fitMessages } from "./fit-messages.ts";
 import { createSchemaBudget, fitSchema } from "./fit-schema.ts";
 import { fitThinking, fitToolChoice } from "./fit-thinking.ts";
 import { type FactReader, isEffort, nearestEffort } from "./model-facts.ts";
-import { findToolNames, type NameRules, restoreToolNames, sendToolNames, type ToolNames } from "./tool-names.ts";
+import {
+  findToolNames,
+  type NameRules,
+  namesFunctions,
+  restoreToolNames,
+  sendToolNames,
+  type ToolNames,
+} from "./tool-names.ts";
 import type { ChunkCorrector, ConversionOptions, OperationAdapter, StreamMapper } from "./types.ts";
 
 type Members = Record<string, unknown>;
@@ -152,12 +159,18 @@ class FittingReader {
     // what the operator says of a model holds for chats in its own dialect too
     const isOwn = isNative && !options.isConverted;
     if (isOwn && !modelFacts) return undefined;
+    const facts = isOwn && modelFacts ? modelFacts : this.#factsOf(request, options);
+    if (!namesFunctions(request)) return { request, facts, names: undefined };
     const known = this.#known.get(options);
     if (known?.request === request) return known;
-    const facts = isOwn && modelFacts ? modelFacts : this.#factsOf(request, options);
     const made = { request, facts, names: findToolNames(request, nameRulesOf(facts)) };
     this.#known.set(options, made);
     return made;
+  }
+
+  /** Names of functions that the host does not take. */
+  names(request: ChatRequest, options: ConversionOptions): ToolNames | undefined {
+    return namesFunctions(request) ? this.read(request, options)?.names : undefined;
   }
 
   /** The chat in the form of its target. */
@@ -188,19 +201,19 @@ export function fitAdapter(adapter: ChatAdapter, fit: FitOptions): ChatAdapter {
     },
     fromUpstream(body, request, options) {
       const answer = adapter.fromUpstream?.(body, request, options);
-      const names = reader.read(request, options)?.names;
+      const names = reader.names(request, options);
       if (!names) return answer;
       const given = answer ?? body;
       return isObject(given) ? (restoreToolNames(given, names) as ChatResponse) : answer; // the same shape, other names
     },
     streamMapper(request, options) {
       const mapper = adapter.streamMapper?.(request, options);
-      const names = mapper && reader.read(request, options)?.names;
+      const names = mapper && reader.names(request, options);
       return names ? withNames(mapper, names) : mapper;
     },
     chunkCorrector(request, options) {
       const inner = adapter.chunkCorrector?.(request, options);
-      const names = reader.read(request, options)?.names;
+      const names = reader.names(request, options);
       // a stream that is mapped is not corrected
       if (!names || (!inner && adapter.streamMapper?.(request, options))) return inner;
       return correctNames(inner, names);

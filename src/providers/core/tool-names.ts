@@ -69,14 +69,18 @@ function listNames({ tools, messages }: ChatRequest): string[] {
 export const takesName = (name: unknown, { length, beginsWithLetter }: NameRules): boolean =>
   typeof name !== "string" || (name.length <= length && plain.test(name) && (!beginsWithLetter || first.test(name)));
 
+/** Whether a request has functions, or had some in earlier turns. */
+export function namesFunctions({ tools, messages }: ChatRequest): boolean {
+  return (tools?.length ?? 0) > 0 || messages.some(({ tool_calls: calls }) => Array.isArray(calls));
+}
+
 /**
  * Names that a host does not take, with those that are sent instead. Undefined where it takes all, as nearly always.
  *
  * @throws {InvalidRequestError} If one is too long for any host.
  */
 export function findToolNames(request: ChatRequest, rules: NameRules): ToolNames | undefined {
-  const { tools, messages } = request;
-  if (!tools?.length && !messages.some(({ tool_calls: calls }) => Array.isArray(calls))) return undefined;
+  if (!namesFunctions(request)) return undefined;
   const names = listNames(request);
   const wrong = names.filter((name) => !takesName(name, rules));
   if (wrong.length === 0) return undefined;

@@ -252,6 +252,16 @@ export interface ProviderDefinition<Settings> {
   models?: ModelNaming<Settings>;
   /** Headers that carry the credential, and those that follow from settings. */
   authenticate(credential: string | undefined, settings: Settings): Record<string, string>;
+  /**
+   * Headers that follow from those of the call, as its version; they take precedence.
+   *
+   * @param headers With lower-case names, the credential's included.
+   */
+  callHeaders?(
+    headers: Readonly<Record<string, string>>,
+    settings: Settings,
+    credential: string | undefined,
+  ): Record<string, string>;
   /** As `authenticate`, for providers that sign requests or fetch tokens; runs after it and takes precedence. */
   authorize?(request: SignableRequest, settings: Settings, tools: AuthTools): Promise<Record<string, string>>;
   /** The operations, or a function that creates them from the settings. */
@@ -359,6 +369,9 @@ export interface BoundProvider {
   /** Default headers. */
   readonly defaultHeaders: Readonly<Record<string, string>> | undefined;
   authenticate(credential: string | undefined): Record<string, string>;
+  readonly callHeaders:
+    | ((headers: Readonly<Record<string, string>>, credential: string | undefined) => Record<string, string>)
+    | undefined;
   readonly authorize: ((request: SignableRequest, tools: AuthTools) => Promise<Record<string, string>>) | undefined;
   readonly local: ((request: LocalRequest) => Promise<Response>) | undefined;
   readonly records: RecordAdapters | undefined;
