@@ -2,6 +2,7 @@ import type { BodyPieces, HeldBody } from "../logs/body.ts";
 import type { AppliedLimit } from "../policies/applied.ts";
 import type { BucketState, Reservation } from "../policies/limit-store.ts";
 import type { PriceList } from "../pricing/own-prices.ts";
+import type { MeasuredCall } from "../routing/balance/measured-call.ts";
 import type { HookResult } from "../schemas/hooks.ts";
 import type {
   AttemptLog,
@@ -125,13 +126,15 @@ export interface CallRecord {
   retriesMade: number;
   /** Targets of a config that were called, in order; empty without a config. */
   attempts: AttemptLog[];
-  /** Slug of the saved config, and labels skipped by open circuit breakers. */
+  /** Slug of the saved config, and labels of targets that were skipped: their circuit breaker is open, or they are ejected. */
   configSlug: string | null;
   /** The saved prompt and its version, if used. */
   prompt: { id: string; slug: string; versionId: string } | null;
   skipped: readonly string[];
   /** Targets that were skipped because their models lack what the request needs, with the reasons. */
   unfit: readonly UnfitLog[];
+  /** The last call to a target that a load balancer measures, while it runs; null without one. */
+  measured: MeasuredCall | null;
   /** Results of hooks; null without hooks. */
   hooks: HookLog | null;
   /** Nano-dollars of discarded responses: another call followed, or a guardrail denied them. */
@@ -236,6 +239,7 @@ export function createCallRecord(): CallRecord {
     prompt: null,
     skipped: noLabels,
     unfit: noUnfit,
+    measured: null,
     hooks: null,
     spent: 0,
     spentTokens: 0,

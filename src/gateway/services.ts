@@ -23,6 +23,7 @@ import { reportToConnection } from "../inference/call/finish.ts";
 import { settleLimits } from "../inference/call/limits.ts";
 import { logCall } from "../inference/call/log-sink.ts";
 import { formBytes } from "../inference/files/upload.ts";
+import { settleMeasure } from "../inference/pipeline/balancing.ts";
 import { createAddressGuard } from "../lib/address.ts";
 import { toBase64Url } from "../lib/base64.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
@@ -423,7 +424,7 @@ export async function createServices(
     ...log,
     ...createFeedback(options, parts),
     redactor,
-    sinks: [settleLimits, reportToConnection, logCall],
+    sinks: [settleMeasure, settleLimits, reportToConnection, logCall],
     unpriced,
     metrics,
     ...(await createReused(options, parts, () => services.steadyTime())),

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { ejectionMembers } from "../schemas/balance.ts";
 import {
   breakerMembers,
   cacheMembers,
@@ -58,6 +59,15 @@ const strategyDescriptions: Descriptions = {
   affinity: "A conversation always goes to the same target",
   sticky: "Requests with equal fields go to the same target",
   cb_config: "When calls to a failing target stop",
+  choose: "How a load balancer chooses: by weight (default), or by what is measured of its targets",
+  slow_start: "Milliseconds in which a target that is back gets its share again, default 20000",
+  outlier_ejection: "When a failing target of a load balancer gets no requests for a while",
+};
+
+const ejectionDescriptions: Descriptions = {
+  consecutive_failures: "Failures in a row that eject a target, default 5",
+  ejection_time: "Milliseconds of the first ejection, default 10000",
+  max_ejected_percent: "Most targets that are ejected at a time, default 50 percent",
 };
 
 const retryDescriptions: Descriptions = {
@@ -113,6 +123,7 @@ export function toRoutingConfigSchema(convert: JsonSchemaOf): object {
     conditions: { type: "array", items: condition, minItems: 1 },
     sticky: object(stickyMembers, stickyDescriptions),
     cb_config: breaker,
+    outlier_ejection: object(ejectionMembers, ejectionDescriptions),
   });
   const cache = { ...object(cacheMembers, cacheDescriptions), required: ["mode"] };
   return {

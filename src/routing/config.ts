@@ -1,5 +1,6 @@
 import type { PromptCacheSettings } from "../schemas/routing.ts";
 import type { ErrorCode, ModelNeed } from "../schemas/routing-choice.ts";
+import type { BalanceSettings } from "./balance/settings.ts";
 import type { Query } from "./conditions.ts";
 
 /** How often a call is retried, and after which statuses. */
@@ -70,7 +71,13 @@ export type Strategy = StrategyBase &
   (
     | { mode: "single" }
     | ({ mode: "fallback" } & FallbackRules)
-    | { mode: "loadbalance"; sticky: StickySettings | undefined; affinity: boolean | undefined }
+    | {
+        mode: "loadbalance";
+        sticky: StickySettings | undefined;
+        affinity: boolean | undefined;
+        /** Undefined: nothing is measured. */
+        balance: BalanceSettings | undefined;
+      }
     | { mode: "conditional"; conditions: readonly Condition[]; default: string | undefined }
   );
 

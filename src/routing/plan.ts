@@ -1,3 +1,6 @@
+import { type BalanceInput, type Choice, chooseTarget, type LeftOut, presentTargets } from "./balance/choose.ts";
+import type { MeasuredTarget } from "./balance/measured-call.ts";
+import type { BalanceSettings } from "./balance/settings.ts";
 import { ConditionError, ConditionWork, holds, type RequestFacts } from "./conditions.ts";
 import type { BreakerSettings, ConfigNode, FallbackRules, InheritedSettings, StickySettings } from "./config.ts";
 import { conversationOf, pickByAffinity, type StickyStore, stickyFields } from "./sticky.ts";
@@ -12,6 +15,8 @@ export interface PlannedAttempt {
   breaker: BreakerSettings | undefined;
   /** Why it is in the plan, as readable text. */
   why: string;
+  /** The targets of load balancers that its call is measured for; undefined without any. */
+  measured?: readonly MeasuredTarget[] | undefined;
 }
 
 /** What is called in which order, and when the next one is. */
@@ -38,8 +43,8 @@ interface UnfitTarget {
 export interface Plan {
   root: PlanNode;
   conditions: readonly ConditionResult[];
-  /** Labels that were skipped because their circuit is open. */
-  skipped: readonly string[];
+  /** Targets that were skipped, because their circuit is open or they are ejected. */
+  skipped: readonly LeftOut[];
   /** Targets that were skipped because their models lack what the request needs, and what that is. */
   unfit: readonly UnfitTarget[];
 }
@@ -58,6 +63,8 @@ export interface PlanInput {
   sticky: StickyStore;
   /** Whether the circuit of a leaf is open. */
   isOpen(leaf: ConfigNode, breaker: BreakerSettings): boolean;
+  /** What load balancers that choose by measure need; only called where there is one. */
+  balanceInput(): BalanceInput;
   /** Leaves whose models lack what the request needs, with the reason. Absent: none does. */
   unfit?: ReadonlyMap<ConfigNode, string> | undefined;
 }
@@ -98,7 +105,17 @@ export function pickWeighted(weights: readonly number[], random: () => number): 
 interface Above {
   breaker: BreakerSettings | undefined;
   why: string;
+  measured?: readonly MeasuredTarget[] | undefined;
 }
+
+/** Targets of a group: those that serve the request, and those of them whose circuits are closed. */
+interface Candidates {
+  fit: readonly ConfigNode[];
+  usable: readonly ConfigNode[];
+}
+
+/** How a load balancer chooses. */
+type Balancing = Extract<NonNullable<ConfigNode["strategy"]>, { mode: "loadbalance" }>;
 
 /** The targets that can be chosen; for a load balancer, those with weight. */
 function candidatesOf({ strategy, targets }: ConfigNode): readonly ConfigNode[] {
@@ -110,8 +127,9 @@ class Planner {
   readonly #input: PlanInput;
   readonly #work = new ConditionWork();
   readonly conditions: ConditionResult[] = [];
-  readonly skipped: string[] = [];
+  readonly skipped: LeftOut[] = [];
   readonly unfit: UnfitTarget[] = [];
+  #balanceInput: BalanceInput | undefined;
 
   constructor(input: PlanInput) {
     this.#input = input;
@@ -130,7 +148,8 @@ class Planner {
     const isBypassed = closed.length === 0;
     const usable = isBypassed ? fit : closed;
     const breaker = isBypassed ? undefined : watching;
-    const below = (why: string): Above => ({ breaker, why });
+    const { measured } = above;
+    const below = (why: string): Above => ({ breaker, why, measured });
     switch (strategy.mode) {
       case "single": {
         const [first] = usable;
@@ -141,8 +160,9 @@ class Planner {
         return { kind: "fallback", onStatusCodes, onErrorCodes, children: this.#planAll(usable, below) };
       }
       case "loadbalance": {
-        const { target, why } = this.#balance(node, usable, strategy);
-        return this.plan(target, below(why));
+        const { target, why } = this.#balance(node, { fit, usable }, strategy);
+        const { balance } = strategy;
+        return this.plan(target, balance ? this.#measuring(target, balance, below(why)) : below(why));
       }
       case "conditional": {
         const { target, why } = this.#choose(node, strategy);
@@ -206,20 +226,38 @@ class Planner {
   #closed(targets: readonly ConfigNode[], breaker: BreakerSettings | undefined): readonly ConfigNode[] {
     const closed = targets.filter((target) => !this.#isOpen(target, breaker));
     if (closed.length === 0 || closed.length === targets.length) return closed;
-    for (const target of targets) if (!closed.includes(target)) this.skipped.push(target.path);
+    for (const target of targets) {
+      if (!closed.includes(target)) this.skipped.push({ path: target.path, why: "its circuit breaker is open" });
+    }
     return closed;
   }
 
-  #balance(
-    node: ConfigNode,
-    usable: readonly ConfigNode[],
-    { sticky, affinity }: { sticky: StickySettings | undefined; affinity: boolean | undefined },
-  ): { target: ConfigNode; why: string } {
-    if (usable.length === 0) throw new PlanError(node.path, "Invalid config passed: no target has weight");
-    if (sticky) return this.#stick(node, usable, sticky);
+  /** What load balancers that choose by measure need, made for the first of them. */
+  get #measures(): BalanceInput {
+    this.#balanceInput ??= this.#input.balanceInput();
+    return this.#balanceInput;
+  }
+
+  /** A target whose calls are measured. */
+  #measuring(target: ConfigNode, { ejection }: BalanceSettings, above: Above): Above {
+    const measured = { measure: this.#measures.measureOf(target), ejection };
+    return { ...above, measured: [...(above.measured ?? []), measured] };
+  }
+
+  #balance(node: ConfigNode, among: Candidates, strategy: Balancing): Choice {
+    const { sticky, affinity, balance } = strategy;
+    if (among.usable.length === 0) throw new PlanError(node.path, "Invalid config passed: no target has weight");
+    const usable = balance ? this.#present(among, balance) : among.usable;
+    if (sticky) return this.#stick(node, usable, { sticky, balance });
     const own = affinity ? pickByAffinity(usable, this.#conversation()) : undefined;
     if (own) return { target: own, why: "the conversation's target by affinity" };
-    return { target: this.#draw(usable), why: this.#shareOf(usable) };
+    return this.#draw(usable, balance);
+  }
+
+  #present({ fit, usable }: Candidates, balance: BalanceSettings): readonly ConfigNode[] {
+    const { present, left } = presentTargets({ targets: fit, closed: usable }, balance, this.#measures);
+    this.skipped.push(...left);
+    return present;
   }
 
   #conversation(): string {
@@ -231,27 +269,32 @@ class Planner {
     return `drawn by weight among ${targets.length} targets of total weight ${total}`;
   }
 
-  #draw(targets: readonly ConfigNode[]): ConfigNode {
+  #draw(targets: readonly ConfigNode[], balance: BalanceSettings | undefined): Choice {
+    if (balance) return chooseTarget(targets, balance, this.#measures);
     const index = pickWeighted(
       targets.map(({ weight }) => weight),
       this.#input.random,
     );
     const target = targets[index];
     if (!target) throw new RangeError("Cannot draw a target: the index is out of range");
-    return target;
+    return { target, why: this.#shareOf(targets) };
   }
 
-  #stick(node: ConfigNode, usable: readonly ConfigNode[], { hashFields, ttlSeconds }: StickySettings) {
+  #stick(
+    node: ConfigNode,
+    usable: readonly ConfigNode[],
+    { sticky: { hashFields, ttlSeconds }, balance }: { sticky: StickySettings; balance: BalanceSettings | undefined },
+  ): Choice {
     const { identity, configId, sticky } = this.#input;
     const key = JSON.stringify([configId, node.path, identity, ...stickyFields(hashFields, this.#input)]);
     const index = sticky.get(key);
     const known = index === undefined ? undefined : node.targets[index];
     if (known && usable.includes(known)) return { target: known, why: "remembered (sticky)" };
-    const target = this.#draw(usable);
-    // the choice is remembered: requests return once its circuit closes
-    if (known) return { target, why: `${this.#shareOf(usable)}, while the remembered one is open` };
+    const { target, why } = this.#draw(usable, balance);
+    // the choice is remembered: requests return once its target is called again
+    if (known) return { target, why: `${why}, while the remembered one is left out` };
     sticky.set(key, node.targets.indexOf(target), ttlSeconds);
-    return { target, why: `${this.#shareOf(usable)}, remembered from now on` };
+    return { target, why: `${why}, remembered from now on` };
   }
 
   #choose(

@@ -4,6 +4,7 @@ import { plainIssues } from "../lib/issues.ts";
 import { isObject, stringOf } from "../lib/json.ts";
 import { toSnake } from "../lib/member-names.ts";
 import { maxConditionPatterns, maxConfigPatterns } from "../lib/pattern-limits.ts";
+import { ejectionMembers } from "../schemas/balance.ts";
 import {
   breakerMembers,
   cacheMembers,
@@ -15,6 +16,7 @@ import {
   strategyMembers,
 } from "../schemas/routing.ts";
 import { errorCodes, modelNeeds } from "../schemas/routing-choice.ts";
+import { type BalanceSettings, findUnusedBalance, readBalance } from "./balance/settings.ts";
 import { createQueryReader, type ReadQuery } from "./conditions.ts";
 import {
   type BreakerSettings,
@@ -238,15 +240,25 @@ class ConfigReader {
     });
   }
 
+  #readBalance(members: Members, path: string): BalanceSettings | undefined {
+    const { outlier_ejection: written } = members;
+    const ejection =
+      written === undefined ? undefined : this.#check(written, `${path}.outlier_ejection`, ejectionMembers);
+    return readBalance(members, ejection);
+  }
+
   /** @param outerBreaker Circuit breaker beside the strategy, used when the strategy has none. */
   #readStrategy(value: unknown, path: string, outerBreaker: BreakerSettings | undefined): Strategy | undefined {
     if (value === undefined) return undefined;
-    const apart = ["conditions", "sticky", "cb_config"];
+    const apart = ["conditions", "sticky", "cb_config", "outlier_ejection"];
     const members = this.#check(value, path, strategyMembers, (name) => apart.includes(name));
     const breaker = this.#readBreaker(members.cb_config, `${path}.cb_config`) ?? outerBreaker;
     const sticky = this.#readSticky(members.sticky, `${path}.sticky`);
     if (this.#options.strict && members.on_error_codes !== undefined && members.mode !== "fallback") {
       this.note(`${path}.on_error_codes`, "has no effect without the mode fallback: leave it out");
+    }
+    if (this.#options.strict && typeof members.mode === "string") {
+      for (const problem of findUnusedBalance(members)) this.note(join(path, problem.path), problem.message);
     }
     switch (members.mode) {
       case "single":
@@ -258,8 +270,10 @@ class ConfigReader {
           onStatusCodes: codesOf(members.on_status_codes),
           onErrorCodes: wordsOf(members.on_error_codes, errorCodes),
         };
-      case "loadbalance":
-        return { mode: "loadbalance", breaker, sticky, affinity: flagOf(members.affinity) };
+      case "loadbalance": {
+        const balance = this.#readBalance(members, path);
+        return { mode: "loadbalance", breaker, sticky, affinity: flagOf(members.affinity), balance };
+      }
       case "conditional": {
         const conditions = this.#readConditions(members.conditions, `${path}.conditions`);
         return { mode: "conditional", breaker, conditions, default: stringOf(members.default) };
@@ -432,7 +446,9 @@ function cachesPrompts({ strategy, targets, merged }: ConfigNode): boolean {
 /** A strategy with its affinity: conversations return to the target whose provider holds their prompt. */
 function withAffinity(strategy: Strategy | undefined, targets: readonly ConfigNode[]): Strategy | undefined {
   if (strategy?.mode !== "loadbalance") return strategy;
-  return { ...strategy, affinity: strategy.affinity ?? targets.some(cachesPrompts) };
+  // a choice by measure that the config asks for is not replaced by a default
+  const isMeasured = strategy.balance !== undefined && strategy.balance.choose !== "weight";
+  return { ...strategy, affinity: strategy.affinity ?? (!isMeasured && targets.some(cachesPrompts)) };
 }
 
 /** The same config with inherited settings merged into every node. */

@@ -1,6 +1,7 @@
 import { type ExactNumbers, type ExactValue, holdsInfinite, parseExact } from "../lib/exact-numbers.ts";
 import { findJsonExcess, membersOf } from "../lib/json.ts";
 import { WeightedCache } from "../lib/weighted-cache.ts";
+import { createMeasures, type Measures } from "./balance/measures.ts";
 import { type Breakers, createBreakers } from "./breaker.ts";
 import type { ConfigNode, TargetLimits } from "./config.ts";
 import type { Plan } from "./plan.ts";
@@ -11,6 +12,8 @@ import { createStickyStore, type StickyStore } from "./sticky.ts";
 /** State of routing between requests. */
 export interface RoutingState {
   readonly breakers: Breakers;
+  /** What is measured of targets of load balancers. */
+  readonly measures: Measures;
   readonly budget: RetryBudget;
   readonly sticky: StickyStore;
   readonly limits: TargetLimits;
@@ -125,6 +128,7 @@ export function createRoutingState(options: RoutingStateOptions): RoutingState {
   return {
     plainConfig,
     breakers: createBreakers(now),
+    measures: createMeasures(),
     budget: createRetryBudget(now),
     sticky: createStickyStore(now),
     limits,

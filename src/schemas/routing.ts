@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { balanceMembers } from "./balance.ts";
 import { Reference, Text } from "./control.ts";
 import { JsonObject } from "./objects.ts";
 import { ErrorCodes, ModelNeeds } from "./routing-choice.ts";
@@ -100,6 +101,7 @@ export const strategyMembers = {
   on_error_codes: ErrorCodes,
   default: Text(256),
   affinity: flag,
+  ...balanceMembers,
 } satisfies Record<string, v.GenericSchema>;
 
 /** `strategy.sticky`. */

@@ -181,10 +181,13 @@ for (const [written, expected] of [
     { mode: "fallback", on_error_codes: ["timeout", "empty"] },
     { mode: "fallback", breaker: undefined, onStatusCodes: undefined, onErrorCodes: ["timeout", "empty"] },
   ],
-  [{ mode: "loadbalance" }, { mode: "loadbalance", breaker: undefined, sticky: undefined, affinity: false }],
+  [
+    { mode: "loadbalance" },
+    { mode: "loadbalance", breaker: undefined, sticky: undefined, affinity: false, balance: undefined },
+  ],
   [
     { mode: "loadbalance", affinity: true, sticky: { enabled: false, hash_fields: ["metadata.a"] } },
-    { mode: "loadbalance", breaker: undefined, sticky: undefined, affinity: true },
+    { mode: "loadbalance", breaker: undefined, sticky: undefined, affinity: true, balance: undefined },
   ],
   ...["hash_fields", "hashFields"].map(
     (name) =>
@@ -195,12 +198,19 @@ for (const [written, expected] of [
           breaker: undefined,
           sticky: { hashFields: ["metadata.a", "headers.b"], ttlSeconds: 5 },
           affinity: false,
+          balance: undefined,
         },
       ] as const,
   ),
   [
     { mode: "loadbalance", sticky: { enabled: true } },
-    { mode: "loadbalance", breaker: undefined, sticky: { hashFields: [], ttlSeconds: 3_600 }, affinity: false },
+    {
+      mode: "loadbalance",
+      breaker: undefined,
+      sticky: { hashFields: [], ttlSeconds: 3_600 },
+      affinity: false,
+      balance: undefined,
+    },
   ],
   ...["cb_config", "cbConfig"].map(
     (name) =>
@@ -659,7 +669,17 @@ const names = [
   "cb_config",
   "aws_auth_type",
 ];
-const strategyNames = ["mode", "on_status_codes", "conditions", "default", "sticky", "cb_config", "affinity"];
+const strategyNames = [
+  "mode",
+  "on_status_codes",
+  "conditions",
+  "default",
+  "sticky",
+  "cb_config",
+  "affinity",
+  "choose",
+  "outlier_ejection",
+];
 const inner = [
   "attempts",
   "enabled",

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import fc from "fast-check";
 import { toKnownProviders } from "../../src/gateway/provider-rules.ts";
 import { createProviderRegistry } from "../../src/providers/registry.ts";
+import type { BalanceInput } from "../../src/routing/balance/choose.ts";
+import { createMeasures } from "../../src/routing/balance/measures.ts";
 import { type ConfigNode, defaultTargetLimits, type TargetLimits } from "../../src/routing/config.ts";
 import type { PlanInput } from "../../src/routing/plan.ts";
 import type { ConfigProblem } from "../../src/routing/problem.ts";
@@ -55,6 +57,18 @@ export function linesOf(value: unknown, strict = false, limits: Partial<TargetLi
   return problemsOf(value, strict, limits).map(({ path, message }) => `${path}: ${message}`);
 }
 
+/** A world in which nothing was measured, unless measures are given. */
+export function balanceInput(changes: Partial<BalanceInput> = {}, measures = createMeasures()): BalanceInput {
+  return {
+    now: 0,
+    random: createRandom(seed),
+    isStreamed: false,
+    measureOf: (target) => measures.of(target, "", ({ path }) => path),
+    priceOf: () => undefined,
+    ...changes,
+  };
+}
+
 /** A request and a world in which nothing is special. */
 export function planInput(changes: Partial<PlanInput> = {}): PlanInput {
   return {
@@ -65,6 +79,7 @@ export function planInput(changes: Partial<PlanInput> = {}): PlanInput {
     random: createRandom(seed),
     sticky: createStickyStore(() => 0),
     isOpen: () => false,
+    balanceInput: () => balanceInput(),
     ...changes,
   };
 }

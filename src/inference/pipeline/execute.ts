@@ -12,15 +12,16 @@ import {
   toGatewayError,
   UpstreamError,
 } from "../../errors.ts";
-import { crc32 } from "../../lib/hash.ts";
 import { errorCodeOf } from "../../providers/core/failure-codes.ts";
 import type { Admission, CallOutcome } from "../../routing/breaker.ts";
-import type { ConfigNode, FallbackRules } from "../../routing/config.ts";
+import type { FallbackRules } from "../../routing/config.ts";
 import type { PlanNode, PlannedAttempt } from "../../routing/plan.ts";
 import { decideRetry } from "../../routing/retry.ts";
 import type { AttemptLog } from "../../schemas/logs.ts";
 import type { ErrorCode } from "../../schemas/routing-choice.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
+import { noteMeasured, startMeasure } from "./balancing.ts";
+import { breakerKey } from "./breaker-key.ts";
 
 /** Most retries of one request, over all its targets. */
 const maxRetriesInAll = 20;
@@ -178,11 +179,14 @@ class Execution<Value> {
     let waitedMs = 0;
     let admission = first;
     for (let retries = 0; ; retries++) {
+      const measured = attempt.measured && startMeasure(attempt.measured, this.#context);
       const ended = await this.#tryOnce(attempt, timing);
       // a response from the cache says nothing about the provider
       const isCached = this.#context.log.cacheHit !== null;
       const isVerdict = !isCached && !(ended.error instanceof ClientClosedError) && !isOwnRefusal(ended.error);
-      report(admission, isVerdict ? { status: ended.status } : "abandoned");
+      const outcome: CallOutcome = isVerdict ? { status: ended.status } : "abandoned";
+      report(admission, outcome);
+      if (measured) noteMeasured(measured, { outcome, error: ended.error }, this.#context);
       if (retries === 0) routing.budget.noteCall(this.#host());
       if (ended.kind === "final" || !this.#caller.canRepeat || isOwnRefusal(ended.error)) return ended;
       const input = { settings: settings.retry, status: ended.status, headers: ended.headers, retries, waitedMs };
@@ -300,24 +304,6 @@ interface ExecutionParts {
   context: CallerContext;
   config: RequestConfig;
   root: PlanNode;
-}
-
-/**
- * What the state of a circuit breaker belongs to: a position in a saved config, or provider, host and credential of an
- * inline one.
- */
-export function breakerKey(
-  node: ConfigNode,
-  { slug, id }: Pick<RequestConfig, "slug" | "id">,
-  context: CallerContext,
-): string {
-  const { principal } = context;
-  const tenant = [principal.organisationId, principal.workspaceId];
-  if (slug !== null) return JSON.stringify([...tenant, "saved", slug, id, node.path]);
-  const { apiKey, virtualKey, merged, provider = context.header("provider") } = node;
-  const credential = apiKey === undefined ? "" : `${crc32(apiKey)}.${apiKey.length}`;
-  const host = context.header("custom-host") ?? merged.customHost;
-  return JSON.stringify([...tenant, "inline", provider, virtualKey, host, credential]);
 }
 
 /**

@@ -27,8 +27,10 @@ import { modelOf } from "../target/model-list.ts";
 import { nameTarget, requireTargetModel, withTargetModel } from "../target/named-config.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
 import { inspectReply } from "./answer-code.ts";
+import { toBalanceInput } from "./balancing.ts";
+import { breakerKey } from "./breaker-key.ts";
 import { callTarget, type Target } from "./call-target.ts";
-import { breakerKey, type Caller, executePlan } from "./execute.ts";
+import { type Caller, executePlan } from "./execute.ts";
 import { isStreamedForm, type SentForm } from "./media.ts";
 
 /** Inputs of a plan. */
@@ -77,6 +79,7 @@ export function planRequest(
       sticky,
       unfit,
       isOpen: (leaf, breaker) => routing.breakers.state(breakerKey(leaf, config, context), breaker) === "open",
+      balanceInput: () => toBalanceInput(config, params, context),
     });
     if (!unfit && isFixed(config.node)) routing.fixedPlans.set(config.node, plan);
     return plan;
@@ -99,7 +102,7 @@ export async function runPlan<Value>(
 ): Promise<Value> {
   const { log } = context;
   log.configSlug = config.slug;
-  log.skipped = plan.skipped;
+  if (plan.skipped.length > 0) log.skipped = plan.skipped.map(({ path }) => path);
   log.unfit = plan.unfit;
   log.savedConfig = config.saved ?? null;
   log.mode = config.node.strategy?.mode ?? "single";

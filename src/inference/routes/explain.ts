@@ -256,7 +256,7 @@ export async function explainConfig(
   const { root, ...plan } = planRequest(found, facts, { context, sticky: forgetful(services), unfit });
   const warnings = [
     ...plan.unfit.map(({ label, reason }) => `${label}: left out, ${reason}`),
-    ...plan.skipped.map((label) => `${label}: left out, its circuit breaker is open`),
+    ...plan.skipped.map(({ path, why }) => `${path}: left out, ${why}`),
   ];
   const sample: Sample = { context, body: withTargetModel(body, found), config: found, operation, record };
   const attempts: ShownAttempt[] = [];

@@ -1,0 +1,216 @@
+import type { ConfigNode } from "../config.ts";
+import type { BalanceKind, BalanceSettings, EjectionSettings } from "./settings.ts";
+import type { TargetMeasure } from "./target-measure.ts";
+
+/** What choosing by measure needs to know. */
+export interface BalanceInput {
+  /** Monotonic milliseconds. */
+  readonly now: number;
+  /** A number in [0, 1). */
+  random(): number;
+  measureOf(target: ConfigNode): TargetMeasure;
+  /** US dollars of a million tokens, three of input for each of output; undefined where unknown. */
+  priceOf(target: ConfigNode): number | undefined;
+  /** The request asks for a stream. */
+  readonly isStreamed: boolean;
+}
+
+/** A target that gets no requests for a while. */
+export interface LeftOut {
+  readonly path: string;
+  readonly why: string;
+}
+
+/** The chosen target. */
+export interface Choice {
+  readonly target: ConfigNode;
+  readonly why: string;
+}
+
+/**
+ * How many targets are drawn by weight, of which the best is chosen. Of many targets with equal weights, none gets more than so
+ * many times its share.
+ */
+const drawnOf = { weight: 1, least_busy: 2, lowest_latency: 2 };
+/** Part of the choices that measure a target again that was not called for long. */
+const exploring = 0.05;
+/** A measure is old after this long, in milliseconds. */
+const oldAfterMs = 10_000;
+/** Calls that run at a target and make it count as twice as slow. */
+const crowd = 8;
+/** Tokens of a stream before any is known. */
+const usualTokens = 200;
+/** Failures count as this many calls that run, at a target that only fails. */
+const failureLoad = 4;
+/** Least share of successes that is assumed. */
+const leastSuccess = 0.05;
+/** Share of failures from which on a price does not count. */
+const mostFailures = 0.5;
+
+/** Ejected targets of a group, as many as its percentage allows: those that stay away longest, and never all. */
+function findEjected(
+  targets: readonly ConfigNode[],
+  { maxEjectedPercent }: EjectionSettings,
+  { now, measureOf }: BalanceInput,
+): LeftOut[] {
+  const ejected = targets
+    .map((target) => ({ target, until: measureOf(target).ejectedUntil(now) }))
+    .filter(({ until }) => until > now)
+    .sort((one, other) => other.until - one.until);
+  const most = Math.min(Math.floor((targets.length * maxEjectedPercent) / 100), targets.length - 1);
+  return ejected.slice(0, most).map(({ target, until }) => {
+    const seconds = Math.ceil((until - now) / 1_000);
+    return { path: target.path, why: `it failed several times in a row, and is ejected for another ${seconds} s` };
+  });
+}
+
+/**
+ * The targets that requests may go to: those that are not ejected. Also notes which ones are away, so that they start slowly
+ * when they are back.
+ *
+ * @param closed Those of them whose circuits are closed; without any, circuits are ignored.
+ */
+export function presentTargets(
+  { targets, closed }: { targets: readonly ConfigNode[]; closed: readonly ConfigNode[] },
+  { ejection }: BalanceSettings,
+  input: BalanceInput,
+): { present: readonly ConfigNode[]; left: readonly LeftOut[] } {
+  const left = ejection ? findEjected(closed, ejection, input) : [];
+  const present = left.length === 0 ? closed : closed.filter(({ path }) => !left.some((one) => one.path === path));
+  for (const target of targets) input.measureOf(target).look(!present.includes(target), input.now);
+  return { present, left };
+}
+
+/** A target, its measure, and the weight with which it is drawn now. */
+interface Candidate {
+  readonly target: ConfigNode;
+  readonly measure: TargetMeasure;
+  /** Part of its share that it gets. */
+  readonly share: number;
+  readonly weight: number;
+}
+
+function draw(candidates: readonly Candidate[], random: () => number): Candidate | undefined {
+  let rest = random() * candidates.reduce((sum, { weight }) => sum + weight, 0);
+  for (const candidate of candidates) {
+    rest -= candidate.weight;
+    if (rest < 0) return candidate;
+  }
+  return candidates.at(-1);
+}
+
+/** The candidate with the least value; of equal ones the first. */
+function leastOf(candidates: readonly Candidate[], rate: (one: Candidate) => number): Candidate | undefined {
+  let least: { one: Candidate; value: number } | undefined;
+  for (const one of candidates) {
+    const value = rate(one);
+    if (!least || value < least.value) least = { one, value };
+  }
+  return least?.one;
+}
+
+/** Calls that run by weight. A target that fails is answered quickly, and is not idle for that. */
+function loadOf({ measure, weight }: Candidate, now: number): number {
+  const failure = measure.failureAt(now);
+  const success = Math.max(1 - failure, leastSuccess);
+  return (measure.pendingAt(now) + failureLoad * failure) / (weight * success ** 2);
+}
+
+/** One choice among the targets of a load balancer. */
+class Chooser {
+  readonly #candidates: readonly Candidate[];
+  readonly #input: BalanceInput;
+  readonly #kind: BalanceKind;
+
+  constructor(targets: readonly ConfigNode[], { choose, slowStartMs }: BalanceSettings, input: BalanceInput) {
+    this.#input = input;
+    this.#kind = choose;
+    this.#candidates = targets.map((target) => {
+      const measure = input.measureOf(target);
+      const share = measure.shareAt(input.now, slowStartMs);
+      return { target, measure, share, weight: target.weight * share };
+    });
+  }
+
+  choose(): Choice {
+    const [only] = this.#candidates;
+    if (!only) throw new RangeError("Cannot choose: there are no targets");
+    if (this.#kind === "lowest_cost") return this.#byPrice();
+    const drawn = this.#draw(drawnOf[this.#kind]);
+    if (drawn.length === 1) {
+      return { target: (drawn[0] ?? only).target, why: `drawn by weight among ${this.#candidates.length} targets` };
+    }
+    return this.#kind === "least_busy" ? this.#byLoad(drawn, only) : this.#byLatency(drawn, only);
+  }
+
+  /** Some of the targets, drawn by weight. */
+  #draw(count: number): Candidate[] {
+    const rest = [...this.#candidates];
+    const drawn: Candidate[] = [];
+    while (drawn.length < count) {
+      const next = draw(rest, this.#input.random);
+      if (!next) break;
+      drawn.push(next);
+      rest.splice(rest.indexOf(next), 1);
+    }
+    return drawn;
+  }
+
+  #byLoad(drawn: readonly Candidate[], only: Candidate): Choice {
+    const { now } = this.#input;
+    const { target, measure } = leastOf(drawn, (one) => loadOf(one, now)) ?? only;
+    const calls = measure.pendingAt(now);
+    return { target, why: `least busy of ${drawn.length} drawn by weight: ${calls} running calls` };
+  }
+
+  #byLatency(drawn: readonly Candidate[], only: Candidate): Choice {
+    const { now, random } = this.#input;
+    const latencies = this.#latencies();
+    const isIdle = ({ measure }: Pick<Candidate, "measure">) => measure.pendingAt(now) === 0;
+    const unknown = drawn.find((one) => one.measure.isUntriedAt(now) && isIdle(one));
+    if (unknown) return { target: unknown.target, why: "not measured yet" };
+    const old = drawn.find((one) => now - one.measure.measuredAt > oldAfterMs && isIdle(one));
+    if (old && random() < exploring) return { target: old.target, why: "measured again, its latency is old" };
+    const chosen = leastOf(drawn, (one) => this.#slowness(one, latencies.of(one) ?? latencies.mean)) ?? only;
+    const times = drawn.map((one) => `${Math.round(latencies.of(one) ?? latencies.mean)} ms at ${one.target.path}`);
+    return { target: chosen.target, why: `lowest latency of ${drawn.length} drawn by weight: ${times.join(", ")}` };
+  }
+
+  /** What the targets are expected to take. Streams are compared at the same number of tokens. */
+  #latencies() {
+    const { now, isStreamed } = this.#input;
+    const counts = this.#candidates.flatMap(({ measure }) => measure.tokens.value ?? []);
+    const tokens = counts.length === 0 ? usualTokens : counts.reduce((sum, count) => sum + count, 0) / counts.length;
+    const of = ({ measure }: Candidate) => measure.latencyAt(now, { isStreamed, tokens });
+    const known = this.#candidates.flatMap((one) => of(one) ?? []);
+    return { of, mean: known.length === 0 ? 1 : known.reduce((sum, time) => sum + time, 0) / known.length };
+  }
+
+  /** Latency, more for a target that is crowded, fails, or has just come back. */
+  #slowness({ measure, share }: Candidate, latency: number): number {
+    const { now } = this.#input;
+    const success = Math.max(1 - measure.failureAt(now), leastSuccess);
+    return (latency * (1 + measure.pendingAt(now) / crowd)) / (share * success ** 2);
+  }
+
+  /** The cheapest of those that work; of equal ones, one by weight. Targets without a price come last. */
+  #byPrice(): Choice {
+    const { now, random, priceOf } = this.#input;
+    const working = this.#candidates.filter(({ measure }) => measure.failureAt(now) < mostFailures);
+    const priced = (working.length === 0 ? this.#candidates : working).map((one) => {
+      return { one, price: priceOf(one.target) ?? Number.POSITIVE_INFINITY };
+    });
+    const least = Math.min(...priced.map(({ price }) => price));
+    const cheapest = priced.filter(({ price }) => price === least).map(({ one }) => one);
+    const chosen = draw(cheapest, random);
+    if (!chosen) throw new RangeError("Cannot choose: there are no targets");
+    const known = `lowest cost: $${Number(least.toPrecision(4))} per million tokens`;
+    const unknown = `no target has a price: drawn by weight among ${cheapest.length} targets`;
+    return { target: chosen.target, why: least === Number.POSITIVE_INFINITY ? unknown : known };
+  }
+}
+
+/** Chooses one of the targets by what is measured of them. */
+export function chooseTarget(targets: readonly ConfigNode[], settings: BalanceSettings, input: BalanceInput): Choice {
+  return new Chooser(targets, settings, input).choose();
+}

@@ -1,0 +1,25 @@
+import * as v from "valibot";
+
+/** How a load balancer chooses among its targets. */
+export const balanceKinds = ["weight", "least_busy", "lowest_latency", "lowest_cost"] as const;
+
+const whole = (minimum: number, maximum: number) =>
+  v.pipe(
+    v.number("must be a number"),
+    v.integer("must be a whole number"),
+    v.minValue(minimum, `must be at least ${minimum}`),
+    v.maxValue(maximum, `must be at most ${maximum}`),
+  );
+
+/** Fields of `strategy` that choose by measure. */
+export const balanceMembers = {
+  choose: v.picklist(balanceKinds, "must be weight, least_busy, lowest_latency or lowest_cost"),
+  slow_start: whole(0, 3_600_000),
+} satisfies Record<string, v.GenericSchema>;
+
+/** `strategy.outlier_ejection`. */
+export const ejectionMembers = {
+  consecutive_failures: whole(1, 1_000),
+  ejection_time: whole(1_000, 3_600_000),
+  max_ejected_percent: whole(1, 100),
+} satisfies Record<string, v.GenericSchema>;
