@@ -9,6 +9,7 @@ import { metrics } from "./settings/metrics.ts";
 import { fileStore, logStore } from "./settings/object-stores.ts";
 import { type ProcessLogSettings, processLog } from "./settings/process-log.ts";
 import { type Environment, flag, flagOn, integer, list, text } from "./settings/read.ts";
+import { type TlsFiles, tls } from "./settings/tls.ts";
 import { tracing } from "./settings/tracing.ts";
 
 /** The mail server that sends alerts. */
@@ -47,6 +48,8 @@ export interface Settings {
   processLog: ProcessLogSettings;
   /** Processes that serve; `auto` stands for one on each processor. */
   workers: number | "auto";
+  /** Undefined: ports serve HTTP. */
+  tls: TlsFiles | undefined;
   gateway: GatewayOptions;
 }
 
@@ -419,6 +422,7 @@ export function readSettings(environment: Environment): Settings {
     limitJournalFile: text(environment, "LIMITS_JOURNAL_FILE"),
     processLog: processLog(environment),
     workers: workers(environment),
+    tls: tls(environment),
     gateway: {
       database,
       ...(authToken !== undefined && { databaseAuthToken: authToken }),

@@ -3,6 +3,7 @@ import type { ConnectionInfo } from "../context.ts";
 import type { Gateway } from "../gateway.ts";
 import type { SocketAcceptance } from "../lib/websocket.ts";
 import { type Listener, type ListenOptions, portTaken } from "./listener.ts";
+import { serverTls } from "./tls.ts";
 import { type BunSocketData, bunSocketHandlers, upgradeOnBun } from "./websocket-bun.ts";
 
 /** Idle seconds after which Bun closes a connection. Streams send a comment every 15. */
@@ -33,12 +34,28 @@ class BunConnection implements ConnectionInfo {
 
 /** Serves on Bun. */
 export function listenOnBun(gateway: Gateway, options: ListenOptions): Listener {
-  const server = serve(gateway, options);
+  let server = serve(gateway, options);
+  const former = new Set<Server<BunSocketData>>();
+  let isStopped = false;
+  // absent on a socket of the file system alone
+  const port = server.port ?? options.port;
   return {
-    // absent on a socket of the file system alone
-    port: server.port ?? options.port,
-    stop: () => void server.stop(),
-    close: () => server.stop(true),
+    port,
+    useTls(tls) {
+      if (isStopped) return;
+      // Bun cannot change the certificate of a server: another one takes the port in the same turn
+      const left = server;
+      former.add(left);
+      left.stop().then(() => former.delete(left));
+      server = serve(gateway, { ...options, port, tls });
+    },
+    stop() {
+      isStopped = true;
+      void server.stop();
+    },
+    async close() {
+      await Promise.all([server, ...former].map((one) => one.stop(true)));
+    },
   };
 }
 
@@ -58,6 +75,7 @@ function start(gateway: Gateway, options: ListenOptions): Server<BunSocketData> 
     // by default it would share the port with any other process
     reusePort: options.isShared,
     idleTimeout: bunIdleTimeout,
+    ...(options.tls && { tls: serverTls(options.tls) }),
     // checked again, per route, while bodies are read
     maxRequestBodySize: options.maxBodyBytes,
     development: false,

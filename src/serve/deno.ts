@@ -21,13 +21,14 @@ export function connectionOnDeno(request: Request, remoteAddress: string): Conne
   };
 }
 
-/** Serves on Deno, where `deno serve` does not. */
+/** Serves HTTP on Deno, where `deno serve` does not. */
 export function listenOnDeno(gateway: Gateway, options: ListenOptions): Listener {
   const { hostname, port, isShared: reusePort } = options;
   const ended = new AbortController();
   const server = start();
   return {
     port: server.addr.transport === "tcp" ? server.addr.port : port,
+    useTls() {}, // TLS is served by Node's server
     stop: () => void server.shutdown(),
     async close() {
       ended.abort();

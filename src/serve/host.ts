@@ -32,8 +32,10 @@ async function serve(isHosted: boolean): Promise<void> {
   const workers = countWorkers(settings);
   if (role) await serveAsWorker(role, settings, log);
   else if (workers > 1) await superviseWorkers(workers, settings, log);
-  else if (isHosted) await prepare();
+  else if (isHosted && !settings.tls) await prepare();
   else announce(await startServing(settings, log), settings, log);
+  // Deno would listen too once the module is loaded
+  if (isHosted && settings.tls) await new Promise(() => {});
 }
 
 /**
@@ -70,7 +72,7 @@ function prepare(): Promise<Gateway> {
     const gateway = await createGatewayFromEnvironment(settings, log);
     const firstKeys = await gateway.start();
     const { serverMode } = settings.gateway;
-    const port = { ...listenOptionsOf(settings), port: settings.mcpPort };
+    const port = { ...listenOptionsOf(settings, log), port: settings.mcpPort };
     const listeners = serverMode === "all" ? [await listen(onMcpPort(gateway), port)] : [];
     handleProcessEvents(createShutdown(gateway, listeners, { ...settings, log }), log);
     hostBanner = (address) => printBanner(address, { firstKeys, settings, log });
@@ -103,7 +105,7 @@ export const host = {
   idleTimeout: bunIdleTimeout,
   /** Deno calls this with its address. */
   onListen({ hostname, port }: { hostname: string; port: number }): void {
-    hostBanner?.(urlOf(hostname, port));
+    hostBanner?.(urlOf({ hostname, tls: undefined }, port));
   },
   /** Its presence keeps Bun from serving the file a second time when it is the main module. */
   async stop(): Promise<void> {

@@ -1,3 +1,5 @@
+import type { TlsContent } from "./tls.ts";
+
 /** Where to serve. */
 export interface ListenOptions {
   hostname: string;
@@ -6,6 +8,8 @@ export interface ListenOptions {
   maxBodyBytes: number;
   /** Whether processes share the port, as far as the runtime can: the system spreads connections over them. */
   isShared: boolean;
+  /** Undefined: HTTP. */
+  tls?: TlsContent | undefined;
 }
 
 /** The error of a port on which another process listens. */
@@ -17,6 +21,8 @@ export function portTaken({ hostname, port }: Pick<ListenOptions, "hostname" | "
 /** A server that is listening. */
 export interface Listener {
   readonly port: number;
+  /** New connections get another certificate; those that are open go on. Only of listeners with TLS. */
+  useTls(content: TlsContent): void;
   /** Accepts no new connections. */
   stop(): void;
   /** Ends every connection. */

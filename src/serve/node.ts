@@ -1,9 +1,11 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import { getRequestListener } from "@hono/node-server";
 import type { Gateway } from "../gateway.ts";
 import { withOwnFailure } from "./broken-body.ts";
 import { hasCode } from "./keys-file.ts";
 import { type Listener, type ListenOptions, portTaken } from "./listener.ts";
+import { serverTls } from "./tls.ts";
 import { toWebStream } from "./transport-streams.ts";
 import { isUpgrade, serveUpgrades } from "./websocket-node.ts";
 
@@ -47,7 +49,18 @@ function withOwnBody(request: Request, message: IncomingMessage): Request {
   });
 }
 
-/** Serves on Node. */
+/** What HTTP and HTTPS have in common. */
+const serverSettings = {
+  headersTimeout: 10_000,
+  // bodies have separate, finer limits
+  requestTimeout: 0,
+  keepAliveTimeout: 75_000,
+  connectionsCheckingInterval: 1_000,
+  maxHeaderSize: 64 * 1024,
+  shouldUpgradeCallback: isUpgrade,
+};
+
+/** Serves on Node, and TLS on Deno, whose own server cannot change its certificate. */
 export async function listenOnNode(gateway: Gateway, options: ListenOptions): Promise<Listener> {
   const listener = getRequestListener((request, env) => {
     const { incoming: message, outgoing } = env as Exchange; // the adapter passes both in an untyped record
@@ -59,18 +72,8 @@ export async function listenOnNode(gateway: Gateway, options: ListenOptions): Pr
       },
     });
   });
-  const server = createServer(
-    {
-      headersTimeout: 10_000,
-      // bodies have separate, finer limits
-      requestTimeout: 0,
-      keepAliveTimeout: 75_000,
-      connectionsCheckingInterval: 1_000,
-      maxHeaderSize: 64 * 1024,
-      shouldUpgradeCallback: isUpgrade,
-    },
-    listener,
-  );
+  const secure = options.tls && createSecureServer({ ...serverTls(options.tls), ...serverSettings }, listener);
+  const server = secure ?? createServer(serverSettings, listener);
   const closeSockets = serveUpgrades(server, gateway);
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error) => reject(hasCode(error, "EADDRINUSE") ? portTaken(options, error) : error));
@@ -80,6 +83,7 @@ export async function listenOnNode(gateway: Gateway, options: ListenOptions): Pr
   const address = server.address();
   return {
     port: typeof address === "object" && address !== null ? address.port : options.port,
+    useTls: (content) => secure?.setSecureContext(content),
     stop: () => void server.close(),
     async close() {
       server.close();

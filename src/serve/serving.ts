@@ -14,10 +14,11 @@ import { checkOpenFiles } from "./open-files.ts";
 import type { ProcessLog } from "./process-log.ts";
 import { runtime } from "./runtime-transport.ts";
 import { createShutdown, handleProcessEvents, type Shutdown } from "./shutdown.ts";
+import { followTls, readTls, type TlsContent } from "./tls.ts";
 
 export async function listen(gateway: Gateway, options: ListenOptions): Promise<Listener> {
   if (runtime === "bun") return listenOnBun(gateway, options);
-  if (runtime === "deno") return listenOnDeno(gateway, options);
+  if (runtime === "deno" && !options.tls) return listenOnDeno(gateway, options);
   return (await import("./node.ts")).listenOnNode(gateway, options);
 }
 
@@ -38,8 +39,8 @@ export async function createGatewayFromEnvironment(settings: Settings, log: Proc
   return { ...gateway, close };
 }
 
-export function urlOf(hostname: string, port: number): string {
-  return `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
+export function urlOf({ hostname, tls }: Pick<Settings, "hostname" | "tls">, port: number): string {
+  return `${tls ? "https" : "http"}://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
 }
 
 /** The gateway as the port of MCP serves it. */
@@ -52,15 +53,20 @@ export function onMcpPort(gateway: Gateway): Gateway {
 }
 
 /** What all ports of the process have in common. */
-export function listenOptionsOf({ hostname, gateway }: Settings): Omit<ListenOptions, "port"> {
-  return { hostname, maxBodyBytes: largestBodyBytes(gateway), isShared: (gateway.workers ?? 1) > 1 };
+export function listenOptionsOf({ hostname, gateway, tls }: Settings, log: ProcessLog): Omit<ListenOptions, "port"> {
+  const isShared = (gateway.workers ?? 1) > 1;
+  return { hostname, maxBodyBytes: largestBodyBytes(gateway), isShared, tls: tls && readTls(tls, log) };
 }
 
 /** Listens where the mode says: on the common port, on that of MCP, or on both. */
-async function listenByMode(gateway: Gateway, settings: Settings): Promise<[Listener, ...Listener[]]> {
+async function listenByMode(
+  gateway: Gateway,
+  settings: Settings,
+  log: ProcessLog,
+): Promise<[Listener, ...Listener[]]> {
   const { port, mcpPort } = settings;
   const { serverMode } = settings.gateway;
-  const shared = listenOptionsOf(settings);
+  const shared = listenOptionsOf(settings, log);
   const onOwn = () => listen(onMcpPort(gateway), { ...shared, port: mcpPort });
   if (serverMode === "mcp") return [await onOwn()];
   const common = await listen(gateway, { ...shared, port });
@@ -80,7 +86,12 @@ interface Serving {
 export async function startServing(settings: HostSettings, log: ProcessLog): Promise<Serving> {
   const gateway = await createGatewayFromEnvironment(settings, log);
   const firstKeys = await gateway.start();
-  const listeners = await listenByMode(gateway, settings);
+  const listeners = await listenByMode(gateway, settings, log);
+  const { tls } = settings;
+  const useTls = (content: TlsContent) => {
+    for (const listener of listeners) listener.useTls(content);
+  };
+  if (tls) followTls(tls, log, useTls);
   const shutdown = createShutdown(gateway, listeners, { ...settings, log });
   handleProcessEvents(shutdown, log);
   return { firstKeys, ports: listeners.map(({ port }) => port), shutdown };
@@ -93,6 +104,6 @@ export function announce(
   log: ProcessLog,
 ): void {
   const [first = settings.port, second] = ports;
-  printBanner(urlOf(settings.hostname, first), { firstKeys, settings, log });
-  if (second !== undefined) log.info(`MCP servers are at ${urlOf(settings.hostname, second)}`);
+  printBanner(urlOf(settings, first), { firstKeys, settings, log });
+  if (second !== undefined) log.info(`MCP servers are at ${urlOf(settings, second)}`);
 }

@@ -1,5 +1,6 @@
 import { type IncomingMessage, type Server, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
+import { TLSSocket } from "node:tls";
 import type { Gateway } from "../gateway.ts";
 import { isValidHost } from "../lib/path.ts";
 import type { SocketAcceptance } from "../lib/websocket.ts";
@@ -19,7 +20,8 @@ export function isUpgrade({ method, headers }: IncomingMessage): boolean {
 function toRequest(message: IncomingMessage, signal: AbortSignal): Request {
   const host = message.headers.host ?? "";
   const path = message.url?.startsWith("/") ? message.url : "/";
-  const url = `http://${isValidHost(host) ? host : "invalid.invalid"}${path}`;
+  const scheme = message.socket instanceof TLSSocket ? "https" : "http";
+  const url = `${scheme}://${isValidHost(host) ? host : "invalid.invalid"}${path}`;
   return new Request(url, { method: message.method ?? "GET", headers: headersOf(message), signal });
 }
 

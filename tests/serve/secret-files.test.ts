@@ -23,6 +23,7 @@ const harmless = [
   "PROMETHEUS_INCLUDE_API_KEY_NAME_LABEL",
   "PROMETHEUS_LABELS_METADATA_ALLOWED_KEYS",
   "STREAM_KEEP_ALIVE_MS",
+  "TLS_KEY", // the path of a file
 ];
 
 test("every variable named like a secret is also read from a file", () => {

@@ -213,7 +213,7 @@ export async function startGatewayProcess(options: GatewayProcessOptions = {}): 
   try {
     const url = await waitFor("the gateway to serve", startWithinMs, () => {
       if (end) throw new Error(`The gateway ended with ${end.code ?? end.signal}`);
-      return /serving on (http:\/\/\S+)/.exec(program.output())?.[1];
+      return /serving on (https?:\/\/[^\s"]+)/.exec(program.output())?.[1];
     });
     return {
       url,

@@ -29,6 +29,17 @@ export const variables = {
     { name: "HOST", default: "`127.0.0.1`", meaning: "address to listen on" },
     { name: "PORT", default: "`8787`", least: 0, most: 65_535, meaning: "port; 0 takes any free port" },
     {
+      name: ["TLS_CERT", "TLS_KEY"],
+      default: "none",
+      meaning:
+        "files in PEM form: the certificate with those between it and its authority, and its key. With them, every port serves [TLS](production.md#tls-without-a-proxy)",
+    },
+    {
+      name: "TLS_CLIENT_CA",
+      default: "none",
+      meaning: "file with certificates in PEM form. Only clients with a certificate of these authorities can connect",
+    },
+    {
       name: "DRAIN_SECONDS",
       default: "`30`",
       least: 0,
