@@ -16,13 +16,28 @@ const root = resolve(import.meta.dirname, "..");
 
 const header = "// Made by scripts/build.ts from the .sql files of this folder. Do not edit: run `npm run build`.\n\n";
 
+/** A file of a migration. `-- readable since: <id>` in it says which earlier schema its programs must know. */
+interface MigrationFile {
+  id: string;
+  readableSince: string | undefined;
+  statements: string[];
+}
+
 /** The migrations in the order of their names, each split at drizzle's marker. */
-function readMigrations(folder: string): { id: string; statements: string[] }[] {
+function readMigrations(folder: string): MigrationFile[] {
   const names = readdirSync(folder).filter((name) => name.endsWith(".sql"));
   return names.sort().map((name) => {
     const sql = readFileSync(join(folder, name), "utf8").replaceAll("\r\n", "\n");
-    const statements = sql.split("--> statement-breakpoint").map((part) => part.trim());
-    return { id: name.slice(0, -".sql".length), statements: statements.filter((part) => part !== "") };
+    const mark = /^-- readable since: (\w+)\n/m;
+    const readableSince = mark.exec(sql)?.[1];
+    if (readableSince !== undefined && !names.includes(`${readableSince}.sql`)) {
+      throw new Error(`${name} is readable since ${readableSince}, which is no migration`);
+    }
+    const statements = sql
+      .replace(mark, "")
+      .split("--> statement-breakpoint")
+      .map((part) => part.trim());
+    return { id: name.slice(0, -".sql".length), readableSince, statements: statements.filter((part) => part !== "") };
   });
 }
 
@@ -52,14 +67,17 @@ async function schemaModule(): Promise<string> {
 
 /** Text of `migrations.ts`. */
 function migrationsModule(): string {
-  const entries = migrations.map(({ id, statements }) => {
+  const entries = migrations.map(({ id, readableSince, statements }) => {
     const lines = statements.map((part) => `      ${JSON.stringify(part)},\n`);
-    return `  {\n    id: ${JSON.stringify(id)},\n    statements: [\n${lines.join("")}    ],\n  },\n`;
+    const since = readableSince === undefined ? "" : `    readableSince: ${JSON.stringify(readableSince)},\n`;
+    return `  {\n    id: ${JSON.stringify(id)},\n${since}    statements: [\n${lines.join("")}    ],\n  },\n`;
   });
   return [
     header,
     "/** One step of the schema: its file's name and its statements, in order. */\n",
-    "export interface Migration {\n  readonly id: string;\n  readonly statements: readonly string[];\n}\n\n",
+    "export interface Migration {\n  readonly id: string;\n",
+    "  /** Programs that know this earlier one work with the schema too. Absent: they do not. */\n",
+    "  readonly readableSince?: string;\n  readonly statements: readonly string[];\n}\n\n",
     "/** Every step, oldest first. */\n",
     `export const migrations: readonly Migration[] = [\n${entries.join("")}];\n`,
   ].join("");

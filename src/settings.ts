@@ -7,6 +7,7 @@ import { containerAddress } from "./providers/auth/aws-machine.ts";
 import { mcp } from "./settings/mcp.ts";
 import { metrics } from "./settings/metrics.ts";
 import { fileStore, logStore } from "./settings/object-stores.ts";
+import { outboundProxy } from "./settings/outbound-proxy.ts";
 import { type ProcessLogSettings, processLog } from "./settings/process-log.ts";
 import { type Environment, flag, flagOn, integer, list, text } from "./settings/read.ts";
 import { type TlsFiles, tls } from "./settings/tls.ts";
@@ -396,6 +397,7 @@ function databaseUrl(environment: Environment): string {
  */
 export function readSettings(environment: Environment): Settings {
   const database = databaseUrl(environment);
+  outboundProxy(environment); // the transport reads it; an invalid value fails here, at start
   const file = text(environment, "GATEWAY_MASTER_KEYS_FILE");
   const masterKeys = text(environment, "GATEWAY_MASTER_KEYS");
   const authToken = text(environment, "DATABASE_AUTH_TOKEN");

@@ -1,4 +1,7 @@
+import process from "node:process";
 import type { Transport } from "../lib/outbound.ts";
+import { outboundProxy } from "../settings/outbound-proxy.ts";
+import { withSecretFiles } from "./secret-files.ts";
 
 /** The runtime of this process. */
 export const runtime: "bun" | "deno" | "node" =
@@ -7,13 +10,14 @@ export const runtime: "bun" | "deno" | "node" =
 /** The transport of this runtime. Loaded late: listening does not need it. */
 export async function loadTransport(): Promise<Transport> {
   const transports = await import("./transport.ts");
+  const proxy = outboundProxy(withSecretFiles(process.env, ["OUTBOUND_PROXY"]));
   switch (runtime) {
     case "bun":
-      return transports.createBunTransport();
+      return transports.createBunTransport({ proxy });
     case "deno":
-      return transports.createDenoTransport();
+      return transports.createDenoTransport({ proxy });
     case "node":
-      return transports.createNodeTransport();
+      return transports.createNodeTransport({ proxy });
   }
 }
 

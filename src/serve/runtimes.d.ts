@@ -12,8 +12,8 @@ interface RequestInit {
   decompress?: boolean;
   /** False: without Bun's default limit of five minutes. */
   timeout?: boolean;
-  /** False: ignores the proxy variables of the environment. */
-  proxy?: boolean;
+  /** The proxy; false: none, whatever the variables of the environment say. */
+  proxy?: string | false;
   /** Required for a streamed body (a standard field the DOM types lack). */
   duplex?: "half";
 }

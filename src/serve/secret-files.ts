@@ -14,14 +14,17 @@ function readSecret(path: string, variable: string): string {
   }
 }
 
+const allSecrets = (): string[] => listVariables().flatMap(secretNamesOf);
+
 /**
  * An environment in which the secrets that files hold stand under the names of their variables.
  *
+ * @param names Secrets that are read; all by default.
  * @throws {TypeError} Naming the variable whose file is unusable, or that is set beside its file.
  */
-export function withSecretFiles(environment: Environment): Environment {
+export function withSecretFiles(environment: Environment, names: readonly string[] = allSecrets()): Environment {
   const found: Record<string, string> = {};
-  for (const name of listVariables().flatMap(secretNamesOf)) {
+  for (const name of names) {
     const variable = fileVariableOf(name);
     const path = environment[variable]?.trim() ?? "";
     if (path === "") continue;

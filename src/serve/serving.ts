@@ -59,11 +59,7 @@ export function listenOptionsOf({ hostname, gateway, tls }: Settings, log: Proce
 }
 
 /** Listens where the mode says: on the common port, on that of MCP, or on both. */
-async function listenByMode(
-  gateway: Gateway,
-  settings: Settings,
-  log: ProcessLog,
-): Promise<[Listener, ...Listener[]]> {
+async function listenByMode(gateway: Gateway, settings: Settings, log: ProcessLog): Promise<[Listener, ...Listener[]]> {
   const { port, mcpPort } = settings;
   const { serverMode } = settings.gateway;
   const shared = listenOptionsOf(settings, log);

@@ -1,5 +1,5 @@
 import { Readable } from "node:stream";
-import type { Agent, Dispatcher } from "undici";
+import type { Dispatcher } from "undici";
 import { maxAnswerHeaderLength, OutboundError, type TransportInit, toOutboundError } from "../lib/outbound.ts";
 import { defaultConnectTimeoutMs, idleSocketMs, type SocketSender } from "./transport-http.ts";
 import { announcedLength, byteStrategy, decodeAnswer, hasBody, iterateChunks } from "./transport-streams.ts";
@@ -11,11 +11,11 @@ const preloadAfterMs = 500;
  * A sender with undici's dispatcher, the fastest client on Node: 23,000 small calls a second on two cores, compared with
  * 16,000 of `undici.request` and 5,000 of the global `fetch`.
  */
-export function createUndiciSender(): SocketSender {
-  let agent: Agent | undefined;
-  let loading: Promise<Agent> | undefined;
-  const load = (): Promise<Agent> => {
-    loading ??= openAgent().then((opened) => {
+export function createUndiciSender(proxy?: UndiciProxy): SocketSender {
+  let agent: Dispatcher | undefined;
+  let loading: Promise<Dispatcher> | undefined;
+  const load = (): Promise<Dispatcher> => {
+    loading ??= openAgent(proxy).then((opened) => {
       agent = opened;
       return opened;
     });
@@ -33,19 +33,29 @@ export function createUndiciSender(): SocketSender {
   };
 }
 
-async function openAgent(): Promise<Agent> {
+/** The address of a proxy, and the value of `proxy-authorization`. */
+interface UndiciProxy {
+  url: string;
+  authorization: string | undefined;
+}
+
+async function openAgent(proxy: UndiciProxy | undefined): Promise<Dispatcher> {
   const undici = await import("undici");
-  return new undici.Agent({
+  const settings = {
     allowH2: false,
-    connect: { timeout: defaultConnectTimeoutMs },
     headersTimeout: 0, // the callers' signals end an idle upstream
     bodyTimeout: 0,
     keepAliveTimeout: idleSocketMs,
     maxHeaderSize: maxAnswerHeaderLength,
-  });
+  };
+  const connect = { timeout: defaultConnectTimeoutMs };
+  if (!proxy) return new undici.Agent({ ...settings, connect });
+  const { url, authorization } = proxy;
+  const token = authorization === undefined ? {} : { token: authorization };
+  return new undici.ProxyAgent({ ...settings, uri: url, ...token, requestTls: connect, proxyTls: connect });
 }
 
-function dispatch(agent: Agent, text: string, init: TransportInit): Promise<Response> {
+function dispatch(agent: Dispatcher, text: string, init: TransportInit): Promise<Response> {
   return new Promise((resolve, reject) => {
     const url = new URL(text);
     const { body } = init;

@@ -3,9 +3,16 @@ import { createServer, type Server } from "node:net";
 import process from "node:process";
 import { AddressRefusedError, createAddressGuard } from "../lib/address.ts";
 import { OutboundError, type Transport, type TransportInit } from "../lib/outbound.ts";
+import type { ProxySettings } from "../settings/outbound-proxy.ts";
 import { readFetchLimit, withinFetchLimit } from "./fetch-limit.ts";
 import { hasCode } from "./keys-file.ts";
-import { createCheckedSender, createSocketSender, type SocketSenderOptions } from "./transport-http.ts";
+import { createProxiedTransport, proxyParts } from "./proxied-transport.ts";
+import {
+  createCheckedSender,
+  createSocketSender,
+  type SocketSender,
+  type SocketSenderOptions,
+} from "./transport-http.ts";
 import { announcedLength, decodeAnswer, findHeader, markBody } from "./transport-streams.ts";
 import { createUndiciSender } from "./transport-undici.ts";
 import { createSocketConnector } from "./websocket-connect.ts";
@@ -23,9 +30,24 @@ function isOutOfFiles(): boolean {
 }
 
 /** Options of the transport for Bun. */
-export interface BunTransportOptions extends SocketSenderOptions {
+export interface BunTransportOptions extends TransportOptions {
   /** Concurrent `fetch` calls that Bun allows; by default the limit at process start. */
   fetchLimit?: number;
+}
+
+/** Options of every transport. */
+interface TransportOptions extends SocketSenderOptions {
+  /** The proxy for outbound requests. Undefined: servers are called directly. */
+  proxy?: ProxySettings | undefined;
+}
+
+/** The transport itself, or through the proxy. */
+function throughProxy(
+  direct: Transport,
+  { proxy, lookup }: TransportOptions,
+  createSender: (settings: ProxySettings) => SocketSender,
+): Transport {
+  return proxy ? createProxiedTransport(direct, proxy, { sendByProxy: createSender(proxy), lookup }) : direct;
 }
 
 /** Bun: global `fetch`, its fastest client, sockets beyond its limit of concurrent calls, and the checked connector. */
@@ -42,7 +64,7 @@ export function createBunTransport(options: BunTransportOptions = {}): Transport
   const sendRaw = withinFetchLimit(options.fetchLimit ?? readFetchLimit(), sendByFetch, (url, init) =>
     sendBySocket(url, { ...init, raw: true }),
   );
-  return {
+  const direct: Transport = {
     send(url, init) {
       const answer = sendRaw(url, init);
       return init.raw ? answer : answer.then((response) => decodeAnswer(response, init.signal));
@@ -51,16 +73,20 @@ export function createBunTransport(options: BunTransportOptions = {}): Transport
     openSocket: createSocketConnector(options),
     isOutOfFiles,
   };
+  return throughProxy(direct, options, ({ url: proxy }) => async (url, init) => {
+    const response = await fetch(url, { ...toFetchInit(init), decompress: false, timeout: false, proxy });
+    return init.raw ? response : decodeAnswer(response, init.signal);
+  });
 }
 
 /**
  * Deno: global `fetch` and the checked connector. Its `fetch` leaves content codings alone only if the request accepts
  * none but `identity`, and drops the length of a streamed body, so such requests use sockets.
  */
-export function createDenoTransport(options: SocketSenderOptions = {}): Transport {
+export function createDenoTransport(options: TransportOptions = {}): Transport {
   const sendOnSocket = createSocketSender(options);
-  const client = openDirectClient();
-  return {
+  const client = openClient("*", {});
+  const direct: Transport = {
     async send(url, init) {
       if (needsSocket(init)) return sendOnSocket(url, init);
       const response = await fetch(url, { ...toFetchInit(init), client } as RequestInit); // the DOM types do not know clients
@@ -70,24 +96,39 @@ export function createDenoTransport(options: SocketSenderOptions = {}): Transpor
     openSocket: createSocketConnector(options),
     isOutOfFiles,
   };
+  return throughProxy(direct, options, (settings) => {
+    const { url: proxy, login } = proxyParts(settings);
+    const byProxy = openClient("", { proxy: { url: proxy, ...(login && { basicAuth: login }) } });
+    return (url, init) => {
+      // its fetch decodes what it asked for, and shows neither coding nor length: other codings than none are not asked for
+      const asked = Object.entries(init.headers).filter(([name]) => name.toLowerCase() !== acceptEncoding);
+      const request = toFetchInit({ ...init, headers: Object.fromEntries(asked) });
+      return fetch(url, { ...request, client: byProxy } as RequestInit); // the DOM types do not know clients
+    };
+  });
 }
 
 /** Node: undici's dispatcher and the checked connector. */
-export function createNodeTransport(options: SocketSenderOptions = {}): Transport {
-  return {
+export function createNodeTransport(options: TransportOptions = {}): Transport {
+  const direct: Transport = {
     send: createUndiciSender(),
     sendChecked: createCheckedSender(options),
     openSocket: createSocketConnector(options),
     isOutOfFiles,
   };
+  return throughProxy(direct, options, (settings) => createUndiciSender(proxyParts(settings)));
 }
 
-/** A client of Deno that ignores the proxy variables of the environment, which are read when it is created. */
-function openDirectClient(): Deno.HttpClient {
+/**
+ * A client of Deno that ignores the proxy variables of the environment, which are read when it is created.
+ *
+ * @param exceptions Hosts that are called directly, as `NO_PROXY` has them.
+ */
+function openClient(exceptions: string, options: Deno.CreateHttpClientOptions): Deno.HttpClient {
   const before = process.env.NO_PROXY;
-  process.env.NO_PROXY = "*";
+  process.env.NO_PROXY = exceptions;
   try {
-    return Deno.createHttpClient({});
+    return Deno.createHttpClient(options);
   } finally {
     if (before === undefined) delete process.env.NO_PROXY;
     else process.env.NO_PROXY = before;

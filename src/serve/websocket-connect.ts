@@ -41,11 +41,22 @@ export function acceptKeyOf(key: string): string {
     .digest("base64");
 }
 
+/** Opens a connection to a server through a proxy, still without the TLS of the server. */
+export type OpenTunnel = (target: URL, patience: Patience) => Promise<Socket>;
+
+/** The TLS of the server within a tunnel. */
+function secured(tunnel: Socket, url: URL, patience: Patience): Promise<Socket> | Socket {
+  if (url.protocol !== "https:") return tunnel;
+  const name = isIP(url.hostname.replace(/^\[|\]$/g, "")) === 0 ? { servername: url.hostname } : {};
+  const socket = connectSecure({ socket: tunnel, ALPNProtocols: ["http/1.1"], ...name });
+  return untilReady<Socket>(socket, patience, (done) => socket.once("secureConnect", () => done(socket)));
+}
+
 /**
  * A WebSocket client over sockets, the same on every runtime: it resolves names itself, connects only to checked
  * addresses, sends the given headers, and returns a server's refusal. It offers no extensions.
  */
-export function createSocketConnector(options: SocketSenderOptions = {}): SocketConnector {
+export function createSocketConnector(options: SocketSenderOptions = {}, openTunnel?: OpenTunnel): SocketConnector {
   const resolve = rememberAnswers(options.lookup ?? ((host) => systemLookup(host, { all: true })));
   return async (text, init, allows) => {
     const { signal } = init;
@@ -54,6 +65,10 @@ export function createSocketConnector(options: SocketSenderOptions = {}): Socket
     try {
       signal?.throwIfAborted();
       const url = new URL(text);
+      if (openTunnel) {
+        const tunnel = await openTunnel(url, { connectBy, signal });
+        return await shakeHands(await secured(tunnel, url, { connectBy, signal }), url, init, connectBy);
+      }
       const addresses = await findAddresses(url, { resolve, connectBy, signal });
       if (allows) requireAllowed(addresses, allows);
       const socket = await connectToOne(url, addresses, { connectBy, signal });
@@ -64,7 +79,7 @@ export function createSocketConnector(options: SocketSenderOptions = {}): Socket
   };
 }
 
-interface Patience {
+export interface Patience {
   /** Monotonic deadline of the handshake. */
   connectBy: number;
   signal: AbortSignal | undefined;
@@ -112,7 +127,7 @@ function connectTo(url: URL, address: string, patience: Patience): Promise<Socke
 }
 
 /** Waits for an event of a socket; destroys it if it fails, ends, or takes too long. */
-function untilReady<Value>(
+export function untilReady<Value>(
   socket: Socket,
   patience: Patience,
   wait: (done: (value: Value) => void, fail: (error: unknown) => void) => void,
@@ -179,7 +194,7 @@ function badAnswer(problem: string, cause?: unknown): OutboundError {
 }
 
 /** Parses the header section, once complete. */
-function parseHead(bytes: Buffer): AnswerHead | undefined {
+export function parseHead(bytes: Buffer): AnswerHead | undefined {
   const end = bytes.indexOf("\r\n\r\n");
   if (end > maxAnswerHeaderLength || (end < 0 && bytes.length > maxAnswerHeaderLength)) {
     throw badAnswer("its headers are too large");

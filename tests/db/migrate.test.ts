@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createClient } from "@libsql/client/sqlite3";
-import { type Database, openDatabase } from "../../src/db/client.ts";
+import { type Database, openDatabase, type Statement } from "../../src/db/client.ts";
 import { migrate } from "../../src/db/migrate.ts";
 import { migrations } from "../../src/db/migrations/migrations.ts";
 import { createTemporaryFolder } from "../support/gateway.ts";
@@ -65,6 +65,37 @@ test("migrate() applies what a database of an earlier version lacks", async () =
     rows.map(({ id }) => id),
     later.map(({ id }) => id),
   );
+  await database.close();
+});
+
+test("migrate() refuses a schema of a newer version, and leaves it as it is, unless its mark allows earlier ones", async () => {
+  const last = migrations.at(-1)?.id ?? "";
+  const apply = (id: string, since: string | null): Statement => ({
+    sql: "INSERT INTO migrations (id, applied_at, readable_since) VALUES (?, 0, ?)",
+    args: [id, since],
+  });
+  for (const [later, problem] of [
+    [[apply("9001_later", null)], /newer version applied the migration 9001_later, and this one ends with/],
+    [[apply("9001_later", "9000_other")], /9001_later/],
+    [[apply("9001_later", last), apply("9002_later", null)], /9002_later/],
+    [[apply("9001_later", last), apply("9002_later", migrations[0]?.id ?? "")], undefined],
+  ] as const) {
+    const database = await openDatabase({ url: ":memory:" });
+    await migrate(database);
+    await database.write(later);
+    if (problem) await assert.rejects(migrate(database), problem);
+    else await migrate(database);
+    await database.close();
+  }
+});
+
+test("migrate() refuses a newer schema of which no mark says more", async () => {
+  const database = await openDatabase({ url: ":memory:" });
+  await database.write([
+    "CREATE TABLE migrations (id TEXT PRIMARY KEY NOT NULL, applied_at INTEGER NOT NULL)",
+    "INSERT INTO migrations (id, applied_at) VALUES ('9001_later', 0)",
+  ]);
+  await assert.rejects(migrate(database), /docs\/operations\.md/);
   await database.close();
 });
 

@@ -4,9 +4,7 @@ import { Agent, get } from "node:https";
 import { join } from "node:path";
 import { test } from "node:test";
 import { createCertificate, type TestCertificate } from "../support/certificate.ts";
-import { createFolder, runtimeCommand, waitFor, withGateway } from "../support/process.ts";
-
-const command = runtimeCommand("mod.ts");
+import { createFolder, waitFor, withGateway } from "../support/process.ts";
 
 interface Answer {
   status: number;
@@ -46,7 +44,7 @@ test("a gateway with a certificate serves TLS, only to clients of its authority,
   const clientCa = join(folder, "clients.pem");
   writeFileSync(clientCa, clients.authority);
   const env = { ...writeFiles(folder, first), TLS_CLIENT_CA: clientCa, LOG_FORMAT: "json", MCP_PORT: "0" };
-  await withGateway({ env, command }, async ({ url, output }) => {
+  await withGateway({ env }, async ({ url, output }) => {
     assert.match(url, /^https:/);
     const { cert, key } = clients;
     const health = `${url}/health`;

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 
-/** A certificate for 127.0.0.1 and localhost, with its authority, in PEM. */
+/** A certificate for 127.0.0.1 and a name, with its authority, in PEM. */
 export interface TestCertificate {
   cert: string;
   key: string;
@@ -51,13 +51,13 @@ function issue(
   return `-----BEGIN CERTIFICATE-----\n${lines.join("\n")}\n-----END CERTIFICATE-----\n`;
 }
 
-/** Creates a certificate and its authority. */
-export function createCertificate(): TestCertificate {
+/** Creates a certificate for 127.0.0.1 and a name, and its authority. */
+export function createCertificate(name = "localhost"): TestCertificate {
   const yes = der(0x01, Buffer.from([0xff]));
   const authorityKeys = createKeys();
   const keys = createKeys();
   const authority = { name: "Test authority", ...authorityKeys };
-  const names = sequence(der(0x87, Buffer.from([127, 0, 0, 1])), der(0x82, Buffer.from("localhost")));
+  const names = sequence(der(0x87, Buffer.from([127, 0, 0, 1])), der(0x82, Buffer.from(name)));
   const basicConstraints = sequence(identifier("551d13"), yes, der(0x04, sequence(yes)));
   return {
     authority: issue(authority, authority, [basicConstraints]),

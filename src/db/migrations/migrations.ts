@@ -3,6 +3,8 @@
 /** One step of the schema: its file's name and its statements, in order. */
 export interface Migration {
   readonly id: string;
+  /** Programs that know this earlier one work with the schema too. Absent: they do not. */
+  readonly readableSince?: string;
   readonly statements: readonly string[];
 }
 

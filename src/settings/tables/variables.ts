@@ -735,6 +735,19 @@ export const variables = {
   ],
   addresses: [
     {
+      name: "OUTBOUND_PROXY",
+      secret: true,
+      default: "none",
+      meaning:
+        "[proxy](production.md#outbound-proxy) through which the gateway calls providers and other servers: `http://user:password@proxy.example.com:3128`",
+    },
+    {
+      name: "OUTBOUND_NO_PROXY",
+      default: "none",
+      meaning:
+        "comma-separated names and addresses that are called without the proxy, each with what is below it, perhaps with a port: `example.com`, `10.0.0.5:8080`. This machine is always called directly",
+    },
+    {
       name: "TRUSTED_CUSTOM_HOSTS",
       default: "none",
       meaning:
