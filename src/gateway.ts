@@ -7,6 +7,7 @@ import type { ConnectionInfo, Services } from "./context.ts";
 import type { Database } from "./db/client.ts";
 import { toErrorReply, UnavailableError } from "./errors.ts";
 import { openData } from "./gateway/data.ts";
+import { type OwnHandle, ownHandle } from "./gateway/operator.ts";
 import { type GatewayOptions, retentionDaysOf, warnOf } from "./gateway/options.ts";
 import { createServices } from "./gateway/services.ts";
 import { createSurfaces, type EndpointList } from "./gateway/surfaces.ts";
@@ -31,6 +32,12 @@ export interface Gateway {
    * @throws If the database or the settings are unusable.
    */
   start(): Promise<FirstKeys | undefined>;
+  /**
+   * Handles requests of the process itself with the rights of an organisation's admin key.
+   *
+   * @param organisation Its id or slug. Default: the only one.
+   */
+  asOrganisation(organisation?: string): Promise<OwnHandle>;
   /** Stops being ready, waits for running requests for at most so many milliseconds, then ends the others. */
   drain(timeoutMs: number): Promise<void>;
   /** Stores what is still buffered. Call once, after the last request. */
@@ -119,6 +126,13 @@ const alertsCloseMs = 5_000;
 
 const unknownConnection: ConnectionInfo = {};
 
+/** The response to a request that a gateway without a database cannot handle. */
+function refuseUnready(cause: unknown): Response {
+  const message = "Cannot serve: the database cannot be opened";
+  const error = new UnavailableError(message, { cause, code: "not_ready", retryAfterSeconds: 1 });
+  return toResponse(withFixedHeaders(toErrorReply(error), { id: crypto.randomUUID() }));
+}
+
 /** Ends everything of a running gateway, in the order in which one part needs another. */
 async function closeRunning(open: RunningGateway, activity: ReturnType<typeof createActivity>): Promise<void> {
   open.services.logTail.close();
@@ -184,9 +198,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       const { handle } = await ensureRunning();
       return await handle(request, connection);
     } catch (cause) {
-      const message = "Cannot serve: the database cannot be opened";
-      const error = new UnavailableError(message, { cause, code: "not_ready", retryAfterSeconds: 1 });
-      return toResponse(withFixedHeaders(toErrorReply(error), { id: crypto.randomUUID() }));
+      return refuseUnready(cause);
     } finally {
       activity.end();
     }
@@ -195,6 +207,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
   return {
     fetch: (request, connection = unknownConnection) => (running?.handle ?? answerFirst)(request, connection),
     start: async () => (await ensureRunning()).firstKeys,
+    asOrganisation: async (organisation) => ownHandle(await ensureRunning(), organisation),
     async drain(timeoutMs) {
       draining = true;
       // they never end by themselves

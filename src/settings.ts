@@ -40,6 +40,8 @@ export interface Settings {
   mail?: MailSettings;
   /** File with facts of models. Undefined: the built-in tables alone hold. */
   modelFactsFile: string | undefined;
+  /** File that the configuration comes from. Undefined: the control plane changes it. */
+  declaredFile: string | undefined;
   /** Whether the console for browsers is served. */
   hasConsole: boolean;
   /** The file in which log rows wait; beside the database without a path. */
@@ -418,6 +420,7 @@ export function readSettings(environment: Environment): Settings {
     database,
     masterKeysFile: file,
     modelFactsFile: text(environment, "MODEL_FACTS_FILE"),
+    declaredFile: text(environment, "GATEWAY_FILE"),
     ...(mailed && { mail: mailed }),
     hasConsole: flagOn(environment, "CONSOLE"),
     logSpill: logSpill(environment),

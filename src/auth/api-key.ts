@@ -41,6 +41,16 @@ export function readLookupId(key: string, prefix: string): string | undefined {
   return checkOf(key.slice(0, -6)) === key.slice(-6) ? match[2] : undefined;
 }
 
+/** The public part of a key that has another form than those the gateway makes: the beginning of its digest. */
+export function chosenLookupId(digest: string): string {
+  return `chosen-${digest.slice(0, 20)}`;
+}
+
+/** Whether a public part is that of a key which the gateway made. */
+export function isMintedLookupId(lookupId: string | null): lookupId is string {
+  return lookupId !== null && /^[0-9A-Za-z]{12}$/.test(lookupId);
+}
+
 /** A secret as lists show it: two characters, stars, three characters; short ones as stars only. */
 export function maskSecret(secret: string): string {
   return secret.length < 12 ? "*****" : `${secret.slice(0, 2)}*****${secret.slice(-3)}`;

@@ -6,7 +6,7 @@ import { toSource } from "../lib/client-address.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Mac, sha256Hex, verifyMac } from "../lib/hash.ts";
 import { isObject } from "../lib/json.ts";
-import { isSingleCredential, readLookupId } from "./api-key.ts";
+import { chosenLookupId, isSingleCredential, readLookupId } from "./api-key.ts";
 import type { TokenAuthenticator, TokenStanding } from "./jwt.ts";
 import { type KeyDefaults, noDefaults, type Principal } from "./principal.ts";
 import type { KeyKind } from "./scopes.ts";
@@ -17,6 +17,8 @@ const knownForMs = 30_000;
 const refreshAfterMs = 20_000;
 /** An unknown public part is not looked up again for this long. */
 const unknownForMs = 5_000;
+/** Operators choose no shorter key through the API. */
+const minChosenLength = 20;
 /** A digest that no key has: comparing with it takes as long as with a real one. */
 const noDigest = "A".repeat(43);
 
@@ -399,9 +401,16 @@ class KeyAuthenticator implements Authenticator {
   }
 
   async #findRow(key: string): Promise<ApiKeyRow | undefined> {
-    const { store, clock, pepper, keyPrefix } = this.#options;
-    const lookupId = readLookupId(key, keyPrefix);
-    if (lookupId === undefined) return this.#findOfAnyForm(key);
+    const lookupId = readLookupId(key, this.#options.keyPrefix);
+    if (lookupId !== undefined) return this.#findByLookupId(key, lookupId);
+    const found = await this.#findOfAnyForm(key);
+    const mayBeChosen = key.length >= minChosenLength && !key.startsWith(`${this.#options.keyPrefix}_`);
+    if (found || !mayBeChosen) return found;
+    return this.#findByLookupId(key, chosenLookupId(await this.#options.mac(key)));
+  }
+
+  async #findByLookupId(key: string, lookupId: string): Promise<ApiKeyRow | undefined> {
+    const { store, clock, pepper } = this.#options;
     const unknownSince = this.#unknown.get(lookupId);
     if (unknownSince !== undefined && clock.monotonic() - unknownSince < unknownForMs) return undefined;
     const row = await store.findByLookupId(lookupId);

@@ -12,6 +12,7 @@ import { createMcpSync, type McpSync } from "../mcp/registry/mcp-sync.ts";
 import { type VerifiedPart, verifyPart } from "./audit-verify.ts";
 import { type Committer, createCommitter } from "./commit.ts";
 import { type Credentials, createCredentials, createSecretOpener } from "./credentials.ts";
+import type { DeclaredIn } from "./declared-in.ts";
 import { createDirectory, type Directory } from "./directory.ts";
 import { createFollower, type Follower } from "./follower.ts";
 import { createKeyCleanup } from "./key-cleanup.ts";
@@ -32,6 +33,8 @@ export interface ControlPlane {
   readonly mcpServers: McpServers;
   readonly mcpSync: McpSync;
   readonly refusals: Refusals;
+  /** The file that the configuration comes from. Undefined: callers change it. */
+  readonly declaredIn: DeclaredIn | undefined;
   /** Verifies the next part of an organisation's audit log. */
   verifyAudit(organisationId: string, after: AuditHead): Promise<VerifiedPart>;
   /** Writes rows for counted refusals: of past minutes, or all. */
@@ -49,6 +52,7 @@ interface ControlPlaneOptions {
   clock: Clock;
   outbound: Outbound;
   guard: AddressGuard;
+  declaredIn: DeclaredIn | undefined;
   /** Called for changes on this node or another; undefined when anything may have changed. */
   changed(changes: readonly Change[] | undefined): void;
   /** Called once more for changes on this node, when a database on another machine lists them. */
@@ -116,6 +120,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     mcpServers,
     mcpSync,
     refusals,
+    declaredIn: options.declaredIn,
     verifyAudit: (organisationId, after) =>
       verifyPart(stores.audit, organisationId, { mac: options.auditMac, after, hasUsers }),
     writeRefusals,

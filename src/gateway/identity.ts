@@ -103,6 +103,7 @@ export async function createIdentity(
     clock,
     outbound,
     guard,
+    declaredIn: options.declaredIn,
     vault: createVault(masterKeys, readerOf(options)),
     auditMac: createMac(installation.keys.audit),
     changed(changes) {

@@ -3,6 +3,7 @@ import type { ConcurrencyLimits } from "../context/concurrency.ts";
 import type { Limits } from "../context.ts";
 import type { AlertSettings } from "../control/alerts/parts.ts";
 import type { ConsoleAssets } from "../control/console/assets.ts";
+import type { DeclaredIn } from "../control/declared-in.ts";
 import type { FileLimits } from "../control/files/storage.ts";
 import type { S3Settings } from "../control/object-store.ts";
 import type { TokenSettings } from "../control/tokens.ts";
@@ -150,6 +151,8 @@ export interface GatewayOptions {
   modelFacts?: OperatorFacts;
   /** Requests may only name saved configs and stored providers. */
   savedOnly?: boolean;
+  /** The configuration comes from a file: the control plane refuses to change it. Absent: it does not. */
+  declaredIn?: DeclaredIn;
   /** The model that checks of guardrails ask unless they name one: the slug of a stored provider, and its model. */
   guardrailModel?: { provider?: string | undefined; model?: string | undefined };
   /** Files of the console for browsers, at `/console`. Absent or false: there is no console, and no sign-in to it. */

@@ -83,8 +83,24 @@ const settings = {
   rotation_policy: NoAutomaticRotation,
 };
 
+/** A secret that clients have already: that of another gateway. It must be hard to guess, and be one value of a header. */
+const ChosenKey = v.pipe(
+  v.string(),
+  v.regex(/^[A-Za-z0-9._~+/=-]{20,512}$/, "must be 20 to 512 letters, digits or any of . _ ~ + / = -"),
+  v.check((key) => new Set(key).size >= 10, "must have at least 10 different characters"),
+  v.check((key) => !key.startsWith("eyJ"), "must not look like a token"),
+);
+
 /** Body of `POST /api-keys/{type}/{subtype}`. */
-export const CreateApiKey = closedObject({ ...refusedMembers, ...identity, ...settings, name: Name, scopes: Scopes });
+export const CreateApiKey = closedObject({
+  ...refusedMembers,
+  ...identity,
+  ...settings,
+  name: Name,
+  scopes: Scopes,
+  /** Keys of services only. Absent: the gateway makes one. */
+  key: v.nullish(ChosenKey),
+});
 export type CreateApiKey = v.InferOutput<typeof CreateApiKey>;
 
 /** Body of `PUT /api-keys/{id}`. */

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { Flag, Name, Reference } from "./control.ts";
+import { chosenSlug, Flag, Name, Reference } from "./control.ts";
 import { changesOf, closedObject, IsoTime, listOf, ShownFlag } from "./objects.ts";
 import { ConfigObject } from "./routing.ts";
 
@@ -14,6 +14,7 @@ const ConfigContent = v.union(
 /** Body of `POST /configs`. */
 export const CreateConfig = closedObject({
   name: Name,
+  slug: chosenSlug("pc"),
   config: ConfigContent,
   isDefault: v.optional(Flag),
   is_default: v.optional(Flag),

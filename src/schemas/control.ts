@@ -21,6 +21,18 @@ export const Description = v.nullish(Text(1024, 0));
 /** A slug chosen by a user: letters, digits, `_` and `-`. */
 export const Slug = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,255}$/, "must be 1 to 255 letters, digits, _ or -"));
 
+/** A slug of a new record, with the prefix that slugs of its kind have. Absent: it is made of the name. */
+export const chosenSlug = (prefix: string) =>
+  v.nullish(
+    v.pipe(
+      v.string(),
+      v.regex(
+        new RegExp(`^${prefix}-(?!default-)[A-Za-z0-9_-]{1,200}$`),
+        `must be ${prefix}- and 1 to 200 letters, digits, _ or -, and not begin with ${prefix}-default-`,
+      ),
+    ),
+  );
+
 /** Reference to a record in a path, query or body: its id or its slug. */
 export const Reference = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_.-]{1,255}$/, "must be an id or a slug"));
 

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { isObject } from "../lib/json.ts";
-import { Flag, Name, Reference, Text } from "./control.ts";
+import { chosenSlug, Flag, Name, Reference, Text } from "./control.ts";
 import { HookResult } from "./hooks.ts";
 import { changesOf, closedObject, IsoTime, JsonObject, listOf, plainListOf } from "./objects.ts";
 import { VerdictOutcome } from "./verdict-outcome.ts";
@@ -80,6 +80,7 @@ const Target = v.picklist(guardrailTargets, "must be llm or mcp_tools");
 /** Body of `POST /guardrails`. */
 export const CreateGuardrail = closedObject({
   name: Name,
+  slug: chosenSlug("pg"),
   target: v.optional(Target, "llm"),
   checks: Checks,
   actions: v.optional(Actions, {}),

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { ChatResponse } from "./chat.ts";
-import { Description, Flag, Name, Reference, wholeFrom } from "./control.ts";
+import { chosenSlug, Description, Flag, Name, Reference, wholeFrom } from "./control.ts";
 import { changesOf, closedObject, IsoTime, JsonObject, listOf, NoContent, plainListOf, ShownFlag } from "./objects.ts";
 
 /** Longest template, in characters. */
@@ -43,6 +43,7 @@ const versionDetails = {
 /** Body of `POST /prompts`. */
 export const CreatePrompt = closedObject({
   name: Name,
+  slug: chosenSlug("pp"),
   collection_id: Reference,
   string: TemplateText,
   parameters: AnyObject,
@@ -81,6 +82,7 @@ export const partialStatuses = ["active", "archived"] as const;
 /** Body of `POST /prompts/partials`. */
 export const CreatePartial = closedObject({
   name: Name,
+  slug: chosenSlug("pl"),
   string: TemplateText,
   collection_id: v.nullish(Reference),
   version_description: Description,
@@ -102,6 +104,7 @@ export type UpdatePartial = v.InferOutput<typeof UpdatePartial>;
 /** Body of `POST /collections`. */
 export const CreateCollection = closedObject({
   name: Name,
+  slug: chosenSlug("co"),
   parent_collection_id: v.nullish(Reference),
   workspace_id: v.nullish(Reference),
   organisation_id: v.nullish(v.string()),

@@ -8,6 +8,7 @@ import {
   RateLimitList,
   Reference,
   ShownBudget,
+  Slug,
   Text,
   UsageLimitList,
 } from "./control.ts";
@@ -61,6 +62,12 @@ const FirstMember = v.union(
 export const CreateWorkspace = closedObject({
   ...members,
   name: Name,
+  slug: v.nullish(
+    v.pipe(
+      Slug,
+      v.check((slug) => !/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(slug), "must not look like an id"),
+    ),
+  ),
   organisation_id: v.nullish(v.string()),
   users: v.nullish(v.pipe(v.array(FirstMember), v.maxLength(100, "must have at most 100 entries"))),
 });

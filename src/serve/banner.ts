@@ -51,6 +51,11 @@ function showFirstKeys(keys: FirstKeys, file: string | undefined): ShownKeys {
   };
 }
 
+/** Shows where the keys of a first start are that cannot serve. */
+export function printFirstKeys(keys: FirstKeys, file: string | undefined, log: ProcessLog): void {
+  for (const line of showFirstKeys(keys, file).lines) log.info(line);
+}
+
 /** A new installation where there were master keys may mean that its database was lost. */
 function describeNew({ database, formerMasterKeys }: HostSettings): string[] {
   if (formerMasterKeys === undefined || database === ":memory:") return [];

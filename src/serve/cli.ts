@@ -32,7 +32,7 @@ ${shown.join("\n")}
   --version
       Shows the version.
 
-Ends with 0 when it is done, 1 when something is refused, fails or is found broken, 2 when the command is not understood.`;
+Ends with 0 when it is done, 1 when something is refused, fails or is found broken, 2 when the command is not understood. With --plan, 2 means that there is something to do.`;
 }
 
 function findCommand(args: readonly string[]): Command {
@@ -44,8 +44,11 @@ function findCommand(args: readonly string[]): Command {
 /** Options and positional arguments of a command. */
 function readArguments(command: Command, args: readonly string[]) {
   const { options: names, flags: flagNames = [], lists: listNames = [] } = command;
-  const options: Record<string, { type: "string" | "boolean"; multiple?: boolean }> = {};
-  for (const name of names) options[name] = { type: "string" };
+  const options: Record<string, { type: "string" | "boolean"; multiple?: boolean; short?: string }> = {};
+  for (const name of names) {
+    const short = command.shorts?.[name];
+    options[name] = { type: "string", ...(short !== undefined && { short }) };
+  }
   for (const name of flagNames) options[name] = { type: "boolean" };
   for (const name of listNames) options[name] = { type: "string", multiple: true };
   try {
@@ -70,15 +73,17 @@ export async function answerCommand(
 ): Promise<{ code: number; lines: string[]; problems: string[] }> {
   if (args.includes("--help") || args.includes("-h")) return { code: 0, lines: [usage()], problems: [] };
   if (args[0] === "--version") return { code: 0, lines: [version], problems: [] };
+  let hasPlan = false;
   try {
     const command = findCommand(args);
+    hasPlan = command.hasPlan === true;
     const { values, lists, positionals, flags } = readArguments(command, args.slice(command.name.split(" ").length));
-    const { lines, problems = [] } = await command.run(values, positionals, flags, { lists, print: show });
-    return { code: problems.length > 0 ? 1 : 0, lines, problems };
+    const { lines, problems = [], code = 0 } = await command.run(values, positionals, flags, { lists, print: show });
+    return { code: problems.length > 0 ? 1 : code, lines, problems };
   } catch (error) {
     const isMisuse = error instanceof UsageError;
     const told = isMisuse ? `${error.message}\n\n${usage()}` : describeFailure(error);
-    return { code: isMisuse ? 2 : 1, lines: [], problems: [told] };
+    return { code: isMisuse && !hasPlan ? 2 : 1, lines: [], problems: [told] };
   }
 }
 

@@ -16,10 +16,12 @@ export class UsageError extends Error {
 export interface Outcome {
   lines: string[];
   problems?: string[];
+  /** Exit code of a command that did not fail. Default 0. */
+  code?: number;
 }
 
 /** What only some commands need. */
-interface CommandParts {
+export interface CommandParts {
   /** Values of the options that may be given more than once. */
   readonly lists: Readonly<Record<string, readonly string[]>>;
   /** Shows a line at once, for commands that do not end. */
@@ -35,6 +37,10 @@ export interface Command {
   about: readonly string[];
   /** Options, each with a value. */
   options: readonly string[];
+  /** Letters of options, by their names. */
+  shorts?: Readonly<Record<string, string>>;
+  /** Its code 2 means that its plan has something to do: where it is not understood it ends with 1. */
+  hasPlan?: boolean;
   /** Options without a value. */
   flags?: readonly string[];
   /** Options with a value that may be given more than once. */

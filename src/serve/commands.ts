@@ -17,6 +17,7 @@ import { loadUsedSettings, nodeMac } from "./environment.ts";
 import { type LogsOptions, logFilterNames, showLogs } from "./logs-command.ts";
 import { dropKey, listKeys, rotateKeys } from "./master-key-commands.ts";
 import { updateModels } from "./models-command.ts";
+import { stateCommands } from "./state-commands.ts";
 import { describeVariables } from "./variables-command.ts";
 
 function readHead(text: string | undefined): AuditHead | undefined {
@@ -249,12 +250,13 @@ export const commands: readonly Command[] = [
   },
   {
     name: "keys create-admin",
-    parameters: "[--organisation ID]",
+    parameters: "[--organisation ID] [--json]",
     about: [
       "Makes a further admin key of an organisation and shows it this once, as JSON: for when the first keys are lost.",
       "Delete those that are not needed any more with DELETE /v1/api-keys/{id}.",
     ],
     options: ["organisation"],
+    flags: ["json"],
     positionals: 0,
     run: ({ organisation }) => createAdminKey(organisation),
   },
@@ -271,17 +273,19 @@ export const commands: readonly Command[] = [
   },
   {
     name: "organisations create",
-    parameters: "--name NAME [--slug SLUG] [--owner-email ADDRESS]",
+    parameters: "--name NAME [--slug SLUG] [--owner-email ADDRESS] [--json]",
     about: ["Makes an organisation with a workspace, and shows their keys this once, as JSON."],
     options: ["name", "slug", "owner-email"],
+    flags: ["json"],
     positionals: 0,
     run: createOrganisation,
   },
   {
     name: "organisations list",
-    parameters: "",
+    parameters: "[--json]",
     about: ["Shows the organisations as JSON."],
     options: [],
+    flags: ["json"],
     positionals: 0,
     run: listOrganisations,
   },
@@ -330,6 +334,7 @@ export const commands: readonly Command[] = [
       return { lines: [] };
     },
   },
+  ...stateCommands,
   {
     name: "storage compact",
     parameters: "",

@@ -3,8 +3,9 @@ import { markServed } from "../db/serving-lock.ts";
 import { largestBodyBytes } from "../gateway/services.ts";
 import { createGateway, type Gateway } from "../gateway.ts";
 import type { Settings } from "../settings.ts";
-import { printBanner } from "./banner.ts";
+import { printBanner, printFirstKeys } from "./banner.ts";
 import { listenOnBun } from "./bun.ts";
+import { applyAtStart, declaredOption } from "./declared-file.ts";
 import { listenOnDeno } from "./deno.ts";
 import type { HostSettings } from "./environment.ts";
 import { hostOptions } from "./host-options.ts";
@@ -23,7 +24,8 @@ export async function listen(gateway: Gateway, options: ListenOptions): Promise<
 }
 
 /** A gateway from the environment, with its connector tested. */
-export async function createGatewayFromEnvironment(settings: Settings, log: ProcessLog): Promise<Gateway> {
+export async function createGatewayFromEnvironment(settings: HostSettings, log: ProcessLog): Promise<Gateway> {
+  const { file, ...declared } = await declaredOption(settings.declaredFile);
   const host = await hostOptions({ console: settings.hasConsole });
   const alerts = { ...settings.gateway.alerts, sendMail: settings.mail && createMailer(settings.mail) };
   const { database: url, gateway: options } = settings;
@@ -31,12 +33,23 @@ export async function createGatewayFromEnvironment(settings: Settings, log: Proc
   checkOpenFiles(options, warn);
   const isShared = (options.workers ?? 1) > 1 || options.redis !== undefined;
   const release = await markServed({ url, isShared }, warn);
-  const gateway = createGateway({ ...options, ...host, alerts, warn, log: info });
+  const gateway = createGateway({ ...options, ...declared, ...host, alerts, warn, log: info });
   const close = async () => {
     await gateway.close();
     release();
   };
-  return { ...gateway, close };
+  const start = async () => {
+    const firstKeys = await gateway.start();
+    try {
+      if (file) await applyAtStart(gateway, file, log.info);
+    } catch (error) {
+      // they are shown once, whatever becomes of the file
+      if (firstKeys) printFirstKeys(firstKeys, settings.firstKeysFile, log);
+      throw error;
+    }
+    return firstKeys;
+  };
+  return { ...gateway, start, close };
 }
 
 export function urlOf({ hostname, tls }: Pick<Settings, "hostname" | "tls">, port: number): string {

@@ -17,6 +17,7 @@ const layers = [
   "inference admin mcp console",
   "handler openapi",
   "gateway",
+  "declared",
   "settings",
   "serve",
 ].map((names) => names.split(" "));

@@ -37,6 +37,7 @@ const readers: Readonly<Record<string, Bound>> = {
   "src/control/stored-responses.ts": own("sealed responses"),
   "src/db/stores/logs.ts": own("results of hooks"),
   "src/endpoint/body.ts": within("scanJson", "readBytes"),
+  "src/declared/api.ts": own("answers of the control plane"),
   "src/guardrails/call.ts": short("whether a header is Latin-1"),
   "src/guardrails/checks/pii.ts": within("ValueFinder"),
   "src/guardrails/checks/regex-replace.ts": steps,

@@ -1,3 +1,4 @@
+import { isMintedLookupId } from "../../auth/api-key.ts";
 import type { ApiKeyRow } from "../../db/tables/api-keys.ts";
 import { ConflictError } from "../../errors.ts";
 import { minTransitionMs, type RotateApiKey } from "../../schemas/api-keys.ts";
@@ -28,13 +29,14 @@ export async function rotateKey(call: AdminCall<RotateApiKey>) {
   // whoever reads the new secret has all the key's scopes
   requireGrantable(context.principal, row.kind, scopesOf(row));
   requireRotatable(row, now);
+  const isOwnForm = isMintedLookupId(row.lookupId);
   const transitionEndsAt = now + (body.key_transition_period_ms ?? minTransitionMs);
-  const { key, stored } = await mintSecret(services, row.lookupId);
+  const { key, stored } = await mintSecret(services, isOwnForm ? row.lookupId : undefined);
   const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId };
   const changes = {
     ...stored,
     formerDigest: row.digest,
-    formerOfAnyForm: row.lookupId === null,
+    formerOfAnyForm: !isOwnForm,
     transitionEndsAt,
     lastRotatedAt: now,
     lastUpdatedAt: now,

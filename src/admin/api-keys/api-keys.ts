@@ -33,6 +33,7 @@ import {
   readText,
   refuseField,
   requireFound,
+  requireNewName,
   requireWorkspace,
   toList,
 } from "../core/request.ts";
@@ -194,6 +195,28 @@ async function readNewTenant(call: AdminCall<CreateApiKey>, kind: KeyKind): Prom
   return call.tenant;
 }
 
+/** A key of the tenant with the name that a body gives to a new one. */
+function findNamed({ body, stores }: AdminCall<CreateApiKey>, tenant: Tenant, kind: KeyKind) {
+  const { workspaceId } = tenant;
+  return stores.apiKeys.find(tenant, {
+    name: body.name,
+    kind,
+    workspaceId,
+    status: ["active", "exhausted", "expired"],
+  });
+}
+
+/** The secret that a body chooses, if it does. @throws {InvalidRequestError} AB01 for keys of users and the gateway's form. */
+function readChosen({ body, context }: AdminCall<CreateApiKey>, kind: KeyKind): string | null | undefined {
+  const { key } = body;
+  if (key == null) return key;
+  if (kind === "workspace-user") refuseField("key", "can be given for keys of services only");
+  const { keyPrefix } = context.services;
+  if (key.startsWith(`${keyPrefix}_`))
+    refuseField("key", `must not begin with ${keyPrefix}_, as keys of the gateway do`);
+  return key;
+}
+
 async function createKey(
   call: AdminCall<CreateApiKey>,
   kind: KeyKind,
@@ -206,6 +229,7 @@ async function createKey(
   requireGrantable(context.principal, kind, scopes);
   const { organisation, rules, defaults } = await readRules(call, { kind, ...tenant });
   if (userId !== null) await requireFewer(call, tenant, { userId, most: rules.count });
+  await requireNewName(call, () => findNamed(call, tenant, kind));
   if (body.expires_at != null && body.expires_at <= now) refuseField("expires_at", "must be in the future");
   const config = kind === "workspace-user" ? defaults?.user_api_key_config : null;
   const { key, row } = await mintKey(
@@ -224,6 +248,7 @@ async function createKey(
     },
     services,
     now,
+    readChosen(call, kind),
   );
   return {
     answer: { id: row.id, key, object: "api-key" },

@@ -1,4 +1,4 @@
-import { maskSecret, mintApiKey } from "../../auth/api-key.ts";
+import { chosenLookupId, maskSecret, mintApiKey } from "../../auth/api-key.ts";
 import type { KeyKind } from "../../auth/scopes.ts";
 import type { Services } from "../../context.ts";
 import type { NewApiKeyRow } from "../../db/tables/api-keys.ts";
@@ -29,13 +29,24 @@ type NewKey = Omit<
   "id" | "lookupId" | "digest" | "masked" | "kind" | "scopes" | "status" | "createdAt" | "lastUpdatedAt"
 > & { kind: KeyKind; scopes: readonly string[] };
 
-/** A new active key: its row, and its secret, which is shown once. */
+/** A secret that the caller chose, and what is stored of it. */
+async function takeSecret(key: string, { keyMac }: Pick<Services, "keyMac">): Promise<MintedSecret> {
+  const digest = await keyMac(key);
+  return { key, stored: { lookupId: chosenLookupId(digest), digest, masked: maskSecret(key) } };
+}
+
+/**
+ * A new active key: its row, and its secret, which is shown once.
+ *
+ * @param chosen A secret that the caller chose; absent: a new one.
+ */
 export async function mintKey(
   { scopes, ...members }: NewKey,
   services: Pick<Services, "keyPrefix" | "keyMac">,
   now: number,
+  chosen?: string | null,
 ): Promise<{ key: string; row: NewApiKeyRow }> {
-  const { key, stored } = await mintSecret(services);
+  const { key, stored } = chosen == null ? await mintSecret(services) : await takeSecret(chosen, services);
   const times = { createdAt: now, lastUpdatedAt: now };
   return {
     key,

@@ -5,7 +5,7 @@ import type { Statement } from "../../db/client.ts";
 import type { ControlStores, RecordStoreName } from "../../db/stores/control.ts";
 import type { Filter, ListOptions, Tenant, TenantStore } from "../../db/tenant-store.ts";
 import type { AdminEndpoint, QueryParameter } from "../../endpoint.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import { NoContent } from "../../schemas/objects.ts";
 import { type AdminCall, type AnswerOf, type AnswerSchema, defineRead, defineWrite, type Outcome } from "./endpoint.ts";
 import {
@@ -261,7 +261,7 @@ class RecordEndpoints<Name extends RecordStoreName> {
     definition: VerbDefinition & {
       body: Body;
       response: Answer;
-      /** Form of its slug; absent for records without one, or with one of the body. */
+      /** Form of its slug where the body has none; absent for records without one. */
       slug?: { prefix: string; letters?: number };
       /** Where it belongs. Default: the workspace that the body or the query names. */
       tenant?(call: AdminCall<v.InferOutput<Body>>): Promise<Tenant>;
@@ -277,8 +277,8 @@ class RecordEndpoints<Name extends RecordStoreName> {
       response,
       handle: async (call) => {
         const tenant = await this.#placeOfNew(call, tenantOf);
-        const name: unknown = isObject(call.body) ? call.body.name : undefined;
-        const slug = form ? createSlug(String(name), form) : "";
+        const { name, slug: chosen }: Record<string, unknown> = isObject(call.body) ? call.body : {};
+        const slug = form ? (stringOf(chosen) ?? createSlug(String(name), form)) : "";
         const id = crypto.randomUUID();
         // the tenant is one that the table's rows can have
         const place = { tenant: tenant as RecordTenant<Name>, id, slug };

@@ -1,5 +1,5 @@
 import type { Tenant } from "../../db/tenant-store.ts";
-import { InvalidRequestError, NotFoundError, PermissionError } from "../../errors.ts";
+import { ConflictError, InvalidRequestError, NotFoundError, PermissionError } from "../../errors.ts";
 import { toHex } from "../../lib/base64.ts";
 import { randomBytes } from "../../lib/hash.ts";
 import { isObject } from "../../lib/json.ts";
@@ -195,6 +195,20 @@ export async function requireWorkspace(
 /** The workspace that a call names, in its body or its query. */
 export function namedWorkspace({ body, query }: AdminCall<unknown>): unknown {
   return (isObject(body) ? body.workspace_id : undefined) ?? readText(query, "workspace_id");
+}
+
+/**
+ * Refuses a name that is taken where the caller asks for that: names of some records may repeat. What finds the other record
+ * runs where it is decided what to write, so that of two calls at once only one succeeds.
+ *
+ * @throws {ConflictError} AB07
+ */
+export async function requireNewName(
+  { context }: AdminCall<unknown>,
+  findOther: () => Promise<object | undefined>,
+): Promise<void> {
+  if (context.headers.get("if-none-match") !== "*" || (await findOther()) === undefined) return;
+  throw new ConflictError("Cannot save this: a record with the same name exists", { code: "AB07", param: "name" });
 }
 
 /** A list response. */

@@ -13,6 +13,7 @@ import type { Reply } from "../../lib/reply.ts";
 import { auditRefusal } from "./audit-values.ts";
 import { deepestIssue, refuseBody } from "./body-issues.ts";
 import { toOwnForm } from "./client-body.ts";
+import { refuseDeclared } from "./declared-records.ts";
 import { requireKnownQuery } from "./request.ts";
 
 /** Largest body of a control plane route. */
@@ -80,6 +81,7 @@ async function serveChecked(endpoint: AdminEndpoint, context: CallerContext): Pr
   requireAccess(context.principal, endpoint.access);
   await requireRole(context, endpoint.access.scopes);
   requireOwnOrganisation(context, undefined);
+  refuseDeclared(endpoint, context);
   if (endpoint.method === "GET" && endpoint.query) {
     requireKnownQuery(context.url.searchParams, [...endpoint.query, ...commonQuery]);
   }

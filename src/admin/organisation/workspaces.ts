@@ -122,7 +122,7 @@ function toNewRow(call: AdminCall<CreateWorkspace>, organisationId: string): Wor
     id: crypto.randomUUID(),
     organisationId,
     name: body.name,
-    slug: createSlug(body.name, { prefix: "ws" }),
+    slug: body.slug ?? createSlug(body.name, { prefix: "ws" }),
     icon: body.icon ?? null,
     description: body.description ?? null,
     isDefault: false,
@@ -138,6 +138,15 @@ function toNewRow(call: AdminCall<CreateWorkspace>, organisationId: string): Wor
     createdAt: now,
     lastUpdatedAt: now,
   };
+}
+
+/** An archived workspace makes way for a new one that takes its slug: it is named by its id only. */
+async function freeSlug({ body, stores, tenant, now }: AdminCall<CreateWorkspace>): Promise<Statement[]> {
+  const { slug } = body;
+  const former = slug == null ? undefined : await stores.workspaces.find(tenant, { slug, status: "archived" });
+  if (!former) return [];
+  const changes = { slug: createSlug(former.name, { prefix: "ws" }), lastUpdatedAt: now };
+  return [stores.workspaces.update(tenant, { id: former.id }, changes)];
 }
 
 async function createWorkspace(call: AdminCall<CreateWorkspace>): Promise<Outcome<AnswerOf<typeof WorkspaceDetail>>> {
@@ -167,6 +176,7 @@ async function createWorkspace(call: AdminCall<CreateWorkspace>): Promise<Outcom
     answer: { ...requireFound(record, "workspace"), users },
     recordId: row.id,
     statements: [
+      ...(await freeSlug(call)),
       stores.workspaces.insert(call.tenant, row),
       ...statements,
       ...byGroups.statements,

@@ -13,7 +13,7 @@ import {
 } from "../../schemas/policies.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { defineRecord, type Found, type NewPlace } from "../core/record.ts";
-import { refuseField } from "../core/request.ts";
+import { refuseField, requireNewName } from "../core/request.ts";
 import { shownBy } from "../core/shown-row.ts";
 import { findRateLimit, policyQuery, statusesFor, statusFilter, toStoredConditions } from "./policy-rows.ts";
 
@@ -41,12 +41,13 @@ function requireCountable(type: string, value: number | undefined): void {
   }
 }
 
-async function createPolicy(call: AdminCall<CreateRateLimitPolicy>, { id }: NewPlace<"rateLimitPolicies">) {
+async function createPolicy(call: AdminCall<CreateRateLimitPolicy>, { tenant, id }: NewPlace<"rateLimitPolicies">) {
   const { body } = call;
   requireKeys(body.conditions, body.target, "conditions");
   requireKeys(body.group_by, body.target, "group_by");
   requireCountable(body.type, body.value);
   const { name = null, description = null, type, unit, value, target } = body;
+  await requireNewName(call, () => call.stores.rateLimitPolicies.find(tenant, { name, status: "active" }));
   const conditions = toStoredConditions(body.conditions);
   return {
     // the API specification uses this word in the receipts of both kinds

@@ -13,7 +13,7 @@ import {
 import type { AdminCall } from "../core/endpoint.ts";
 import { nextReset } from "../core/limits.ts";
 import { defineRecord, type Found, type NewPlace } from "../core/record.ts";
-import { refuseField } from "../core/request.ts";
+import { refuseField, requireNewName } from "../core/request.ts";
 import { shownBy } from "../core/shown-row.ts";
 import { entityEndpoints, resetValue, usageDetail } from "./entities.ts";
 import { findUsageLimit, policyQuery, statusesFor, statusFilter, toStoredConditions } from "./policy-rows.ts";
@@ -64,10 +64,11 @@ function applyBudget(body: UpdateUsageLimitPolicy, former: Budget, now: number):
   return { creditLimit, alertThreshold, periodicReset, periodicResetDays, nextUsageResetAt };
 }
 
-async function createPolicy(call: AdminCall<CreateUsageLimitPolicy>, { id }: NewPlace<"usageLimitPolicies">) {
+async function createPolicy(call: AdminCall<CreateUsageLimitPolicy>, { tenant, id }: NewPlace<"usageLimitPolicies">) {
   const { body, now } = call;
   const none = { alertThreshold: null, periodicReset: null, periodicResetDays: null, nextUsageResetAt: null };
   const { name = null, description = null, type } = body;
+  await requireNewName(call, () => call.stores.usageLimitPolicies.find(tenant, { name, status: "active" }));
   const conditions = toStoredConditions(body.conditions);
   const budget = applyBudget(body, { creditLimit: body.credit_limit, ...none }, now);
   return {

@@ -231,6 +231,12 @@ export const variables = {
   ],
   "first-start": [
     {
+      name: "GATEWAY_FILE",
+      default: "none",
+      meaning:
+        "file with the [declared state](declared-state.md#a-gateway-that-is-its-file) of the gateway, YAML or JSON. It is applied at each start, and the control plane refuses to change what it declares",
+    },
+    {
       name: "BOOTSTRAP_ADMIN_KEY",
       secret: true,
       default: "random",
