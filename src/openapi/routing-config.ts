@@ -9,6 +9,7 @@ import {
   stickyMembers,
   strategyMembers,
 } from "../schemas/routing.ts";
+import { searchToolMembers, webSearchMembers } from "../schemas/server-tools.ts";
 import { type JsonSchemaOf, routingConfigReference } from "./schema.ts";
 
 type Descriptions = Readonly<Record<string, string>>;
@@ -48,6 +49,7 @@ const nodeDescriptions: Descriptions = {
   cache: "Reuse of responses",
   prompt_cache: "Marks the beginning of prompts for the cache of Claude and Nova models",
   cb_config: "When calls to a failing target stop",
+  server_tools: "Tools that the gateway runs for models without them; at the root only",
 };
 
 const strategyDescriptions: Descriptions = {
@@ -84,6 +86,22 @@ const cacheDescriptions: Descriptions = {
 
 const promptCacheDescriptions: Descriptions = {
   ttl: "How long the provider holds it: 5m or 1h, default 5m",
+};
+
+const webSearchDescriptions: Descriptions = {
+  model: "Model of POST /v1/search: @provider/model, an alias or the slug of a config",
+  mcp: "In place of a model: a tool of an MCP server of the workspace",
+  run: "missing (default): where a target cannot search itself; always",
+  max_uses: "Searches of one request, default 8",
+  max_results: "Results of one search, default 5",
+  max_characters: "Characters of one result, default 3000",
+  timeout: "Milliseconds of one search, default 10000",
+};
+
+const searchToolDescriptions: Descriptions = {
+  server: "Slug of the MCP server",
+  tool: "Name of its tool",
+  argument: "Argument that takes the query, default query",
 };
 
 const stickyDescriptions: Descriptions = {
@@ -125,10 +143,14 @@ export function toRoutingConfigSchema(convert: JsonSchemaOf): object {
     cb_config: breaker,
     outlier_ejection: object(ejectionMembers, ejectionDescriptions),
   });
+  const searchTool = { ...object(searchToolMembers, searchToolDescriptions), required: ["server", "tool"] };
+  const { mcp: _, ...webSearchEntries } = webSearchMembers;
+  const webSearch = object(webSearchEntries, webSearchDescriptions, { mcp: searchTool });
   const cache = { ...object(cacheMembers, cacheDescriptions), required: ["mode"] };
   return {
     ...object(nodeMembers, nodeDescriptions, {
       strategy: { ...strategy, required: ["mode"] },
+      server_tools: { type: "object", properties: { web_search: webSearch } },
       targets: { type: "array", minItems: 1, items: { $ref: routingConfigReference } },
       retry: { ...object(retryMembers, retryDescriptions), required: ["attempts"] },
       cache: { anyOf: [{ enum: ["simple", "semantic"], type: "string" }, cache] },

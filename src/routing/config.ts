@@ -2,6 +2,7 @@ import type { PromptCacheSettings } from "../schemas/routing.ts";
 import type { ErrorCode, ModelNeed } from "../schemas/routing-choice.ts";
 import type { BalanceSettings } from "./balance/settings.ts";
 import type { Query } from "./conditions.ts";
+import type { ServerToolSettings } from "./server-tools.ts";
 
 /** How often a call is retried, and after which statuses. */
 export interface RetrySettings {
@@ -118,6 +119,8 @@ export interface ConfigNode extends InheritedSettings {
   metadata: Readonly<Record<string, unknown>> | undefined;
   /** Settings of one provider, such as `azure_region`. */
   providerSettings: Readonly<Record<string, unknown>>;
+  /** Of the root. */
+  serverTools: ServerToolSettings | undefined;
   strategy: Strategy | undefined;
   targets: readonly ConfigNode[];
   /** Its settings merged with those it inherits. */

@@ -34,6 +34,7 @@ import {
 import { hookPhases, inherit, noSettings } from "./inherit.ts";
 import { findNodeProblems, isProviderMember, type KnownProviders } from "./node-rules.ts";
 import type { ConfigProblem } from "./problem.ts";
+import { readServerTools } from "./server-tools.ts";
 
 /** Context of reading a config. */
 export interface ReadConfigOptions {
@@ -303,7 +304,7 @@ class ConfigReader {
   /** Reads the node at `path` and records its problems. */
   readNode(value: unknown, path: string, depth = 0): ConfigNode {
     this.#nodes++;
-    const apart = ["strategy", "targets", "retry", "cache", "prompt_cache", "cb_config"];
+    const apart = ["strategy", "targets", "retry", "cache", "prompt_cache", "cb_config", "server_tools"];
     const { providers } = this.#options;
     const isSetting = (name: string) => isProviderMember(name, providers);
     const members = this.#check(value, path, nodeMembers, (name) => apart.includes(name) || isSetting(name));
@@ -331,6 +332,7 @@ class ConfigReader {
       providerSettings: Object.fromEntries(settings),
       ...this.#readInherited(members, path),
       hooks: Object.fromEntries(hooks),
+      serverTools: this.#readServerTools(members.server_tools, path),
       strategy,
       targets,
       merged: noSettings,
@@ -338,6 +340,13 @@ class ConfigReader {
     if (isObject(value)) this.#checkNode(node, members, path);
     if (this.#options.strict) this.#refuseUnused(members, path);
     return node;
+  }
+
+  #readServerTools(value: unknown, path: string) {
+    if (value === undefined) return undefined;
+    const check = this.#check.bind(this);
+    const reading = { check, note: this.note.bind(this) };
+    return readServerTools(value, { path: join(path, "server_tools"), isRoot: path === "", reading });
   }
 
   /** Before a config is saved: rejects fields without any effect. */

@@ -4,7 +4,7 @@ import { plainObject } from "./objects.ts";
 const text = v.nullish(v.string());
 
 /** Most results of a search. */
-const maxSearchResults = 20;
+export const maxSearchResults = 20;
 /** Longest query, in characters. */
 const maxSearchQuery = 2_000;
 

@@ -210,7 +210,7 @@ test("conditions can use the model of the path", async () => {
 test("what a provider does not support is reported", async () => {
   const body = {
     ...hello,
-    tools: [{ googleSearch: {} }],
+    toolConfig: { retrievalConfig: {} },
     safetySettings: [],
     generationConfig: { topK: 3 },
   };
@@ -222,7 +222,7 @@ test("what a provider does not support is reported", async () => {
   assert.equal(response.status, 200);
   assert.equal(
     response.headers.get("x-gateway-dropped-params"),
-    "safetySettings,generationConfig.topK,tools.googleSearch",
+    "safetySettings,generationConfig.topK,toolConfig.retrievalConfig",
   );
 });
 

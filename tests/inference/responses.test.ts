@@ -116,11 +116,16 @@ test("dropped parameters are reported, and stored with the log row", async () =>
   assert.ok(shape);
   const answer = await callResponses(gateway, "POST /responses", {
     headers: { ...shapeHeaders(shape, upstream.url, "text"), "x-gateway-trace-id": "dropped-1" },
-    body: { model: shape.model, input: "Hello", tools: [{ type: "web_search" }, ...tools], truncation: "auto" },
+    body: {
+      model: shape.model,
+      input: "Hello",
+      tools: [{ type: "web_search", external_web_access: false }, ...tools],
+      truncation: "auto",
+    },
   });
-  assert.equal(answer.headers.get("x-gateway-dropped-params"), "truncation,tools.web_search");
+  assert.equal(answer.headers.get("x-gateway-dropped-params"), "truncation,tools.web_search.cached");
   const log = await waitForLog(gateway, "dropped-1");
-  assert.deepEqual(Reflect.get(log, "dropped_params"), ["truncation", "tools.web_search"]);
+  assert.deepEqual(Reflect.get(log, "dropped_params"), ["truncation", "tools.web_search.cached"]);
   assert.equal(log.operation, "responses");
   assert.ok(Number(log.usage?.input_tokens) > 0 && Number(log.usage?.output_tokens) > 0);
 });
@@ -131,7 +136,8 @@ test("a parameter that would change the response is refused", async () => {
   for (const [more, param] of [
     [{ background: true }, "background"],
     [{ previous_response_id: "resp_foreign" }, "previous_response_id"],
-    [{ tools: [{ type: "web_search" }], tool_choice: { type: "web_search" } }, "tool_choice"],
+    [{ tools: [{ type: "local_shell" }], tool_choice: { type: "local_shell" } }, "tool_choice"],
+    [{ tools: [{ type: "web_search" }] }, "tools.web_search"],
     [{ temperature: 3 }, "temperature"],
     [{ metadata: { a: "x".repeat(513) } }, "metadata.a"],
     [{ top_logprobs: 21 }, "top_logprobs"],

@@ -633,6 +633,32 @@ test("readConfig() never takes over prototypes from parameters", () => {
 });
 
 for (const [written, path] of [
+  [{ web_search: {} }, "server_tools.web_search"],
+  [{ web_search: { model: "@a/b", mcp: { server: "s", tool: "t" } } }, "server_tools.web_search"],
+  [{ web_search: { model: "@a/b", max_uses: 0 } }, "server_tools.web_search.max_uses"],
+  [{ web_search: { model: "@a/b", run: "never" } }, "server_tools.web_search.run"],
+  [{ web_search: { mcp: { server: "s" } } }, "server_tools.web_search.mcp.tool"],
+  [{ web_search: { model: "@a/b", provider: "exa" } }, "server_tools.web_search.provider"],
+  [{ code_interpreter: {} }, "server_tools.code_interpreter"],
+  [{ browse: {} }, "server_tools.browse"],
+  ["exa", "server_tools"],
+] as const) {
+  test(`readConfig() refuses server_tools ${JSON.stringify(written)} when it is saved`, () => {
+    const problems = problemsOf({ ...leaf, server_tools: written }, true);
+    assert.deepEqual(
+      problems.map((problem) => problem.path),
+      [path],
+    );
+  });
+}
+
+test("readConfig() refuses server_tools of a target", () => {
+  const target = { ...leaf, server_tools: { web_search: { model: "@a/b" } } };
+  const problems = problemsOf({ strategy: { mode: "fallback" }, targets: [target] }, true);
+  assert.deepEqual(problems, [{ path: "targets[0].server_tools", message: "must be at the root" }]);
+});
+
+for (const [written, path] of [
   ["yes", "prompt_cache"],
   [{ ttl: "2h" }, "prompt_cache.ttl"],
   [{ ttl: 300 }, "prompt_cache.ttl"],

@@ -59,7 +59,7 @@ const readers: Readonly<Record<string, Bound>> = {
   "src/inference/pipeline/answer-code.ts": within("maxBeginning", "maxParsed"),
   "src/inference/pipeline/media.ts": within("countBytes"),
   "src/inference/routes/replay.ts": own("a header that it writes"),
-  "src/inference/routes/tool-stream.ts": within("createStreamBudget", "EventBlocks"),
+  "src/inference/tools/tool-stream.ts": within("createStreamBudget", "EventBlocks"),
   "src/inference/stream/byte-relay.ts": short("bytes are forwarded unread"),
   "src/inference/stream/event-relay.ts": within("Pace", "EventCutter"),
   "src/inference/stream/stream-framing.ts": within("maxStart"),

@@ -75,7 +75,8 @@ export function readTools({ tools, input }: ResponsesRequest, drop: Drop = () =>
   const add = (tool: Members, namespace?: string): void => {
     const { type, name } = tool;
     if ((type !== "function" && type !== "custom") || typeof name !== "string") {
-      drop(`tools.${String(type)}`);
+      // a search of stored pages alone, which Codex offers in every request
+      drop(tool.external_web_access === false ? `tools.${String(type)}.cached` : `tools.${String(type)}`);
       return;
     }
     const chatName = toChatName({ name, namespace });

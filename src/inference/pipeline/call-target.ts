@@ -21,6 +21,7 @@ import { noteDropped } from "../call/dropped-params.ts";
 import { noteOriginal, noteSent } from "../call/log-phases.ts";
 import type { PreparedCall } from "../call/prepared-call.ts";
 import { toProviderError, unifiedHeaders } from "../call/provider-response.ts";
+import { refuseServerTool } from "../call/refused-tools.ts";
 import { badAnswer, isSuccess, parseAnswer, readAnswer, toFailureText, toText } from "../call/upstream-body.ts";
 import { noteCounts } from "../call/usage-units.ts";
 import { isStreamed } from "../facts/operation-facts.ts";
@@ -189,9 +190,8 @@ function operatorFactsOf(
 /** How responses are converted, and who learns of dropped parameters. */
 function conversionOptions(
   { destination, settings, store }: Target,
-  model: string | undefined,
+  { name, model, received }: { name: OperationName; model: string | undefined; received: Received },
   context: CallerContext,
-  received: Received,
 ): ConversionOptions & DialectOptions {
   const { clock, providerRules } = context.services;
   const { id, log } = context;
@@ -211,7 +211,10 @@ function conversionOptions(
     ...(modelFacts && { modelFacts }),
     ...(store && { keep: store }),
     ...(context.numbers && { numbers: context.numbers }),
-    drop: (member) => noteDropped(log, member),
+    drop: (member) => {
+      if (!settings?.dropParams.includes(member)) refuseServerTool(member, name);
+      noteDropped(log, member);
+    },
   };
 }
 
@@ -266,7 +269,7 @@ export async function callTarget<Name extends OperationName>(
   log.stream = isStreamed(name, request);
   const received: Received = {};
   const named = withModel(request, managed?.model);
-  const options = conversionOptions(target, modelOf(named), context, received);
+  const options = conversionOptions(target, { name, model: modelOf(named), received }, context);
   const addresses = findImageAddresses(name, named, { provider, options });
   const asked = addresses ? await withImages(named, addresses, context) : named;
   const adapter: OperationAdapters[Name] = provider.operations[name];

@@ -28,13 +28,16 @@ import { ingestEndpoints } from "../ingest/endpoints.ts";
 import { isPassedOn, runPassthrough } from "../passthrough/passthrough.ts";
 import { runInference } from "../pipeline/run.ts";
 import { runRealtime } from "../realtime/realtime.ts";
+import { asksForSearch, runChatSearch } from "../tools/chat-rounds.ts";
+import { withoutOwnUses } from "../tools/messages-history.ts";
+import { mayUseTools, planTools, runTools } from "../tools/messages-rounds.ts";
+import { planWebSearch } from "../tools/plan-search.ts";
 import { runDecisions } from "./decide.ts";
 import { explainConfig } from "./explain.ts";
 import { fileEndpoints } from "./file-endpoints.ts";
 import { runForm } from "./forms.ts";
 import { forBothClients, geminiEndpoints } from "./gemini-endpoints.ts";
 import { isMessagesClient, listMessagesModels } from "./messages-models.ts";
-import { runMessageServers, usesMessageServers, withoutServerUses } from "./messages-tools.ts";
 import { modelInfoEndpoints } from "./model-info.ts";
 import { listModels } from "./model-lists.ts";
 import { modelEndpoints } from "./models.ts";
@@ -63,11 +66,23 @@ function runUnified<Name extends OperationName>(name: Name): UnifiedHandler<Name
   };
 }
 
-/** Serves `POST /messages`: a model may use MCP servers of the workspace. */
+const runPlainMessages = runUnified("messages");
+const runPlainChat = runUnified("chat");
+
+/** Serves `POST /messages`: a model may use tools that the gateway runs. */
 const runMessages: UnifiedHandler<"messages"> = (body, context) => {
   const { value } = body;
-  if (usesMessageServers(value)) return runMessageServers(value, context);
-  return runUnified("messages")({ ...body, value: withoutServerUses(value) }, context);
+  const run = () => runPlainMessages({ ...body, value: withoutOwnUses(value) }, context);
+  if (!mayUseTools(value)) return run();
+  return planTools(value, context).then((kits) => (kits.length > 0 ? runTools(value, kits, context) : run()));
+};
+
+/** Serves `POST /chat/completions`: a model may search the web. */
+const runChat: UnifiedHandler<"chat"> = (body, context) => {
+  const { value } = body;
+  if (!asksForSearch(value)) return runPlainChat(body, context);
+  const planned = planWebSearch("chat", value, context);
+  return planned.then((settings) => (settings ? runChatSearch(value, settings, context) : runPlainChat(body, context)));
 };
 
 /** Both paths of reranking: clients of Cohere append the second one to their base address. */
@@ -97,7 +112,7 @@ export const inferenceEndpoints: readonly Endpoint[] = [
     access: inferenceAccess,
     body: ChatRequest,
     response: ChatResponse,
-    handle: runUnified("chat"),
+    handle: runChat,
   }),
   defineJsonEndpoint({
     method: "POST",

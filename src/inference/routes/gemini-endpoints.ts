@@ -22,11 +22,14 @@ import {
   GeminiModel,
   GeminiModelList,
   GenerateContentBody,
+  type GenerateContentRequest,
   GenerateContentResponse,
 } from "../../schemas/gemini.ts";
 import { isPassedOn, runPassthrough } from "../passthrough/passthrough.ts";
 import { runInference } from "../pipeline/run.ts";
 import { toStreamForm } from "../stream/gemini-stream.ts";
+import { asksForSearch, runGeminiSearch } from "../tools/gemini-rounds.ts";
+import { planWebSearch } from "../tools/plan-search.ts";
 import { getGeminiModel, listGeminiModels } from "./gemini-models.ts";
 
 const inferenceAccess: KeyAccess = { keys: "workspace", scopes: ["completions.write"] };
@@ -88,7 +91,11 @@ function answerAction<Name extends OperationName>(
     // the cast: the endpoint's schema accepted the body, and with its model it is this operation's request
     const value = toRequest(body.value, context.params) as unknown as Operations[Name]["request"];
     body.text = "";
-    const reply = await runInference(operation, { value, ...(body.schema && { schema: body.schema }) }, context);
+    const isSearching = operation === "generateContent" && asksForSearch(value);
+    const settings = isSearching ? await planWebSearch("generateContent", value, context) : undefined;
+    const reply = settings
+      ? await runGeminiSearch(value as GenerateContentRequest, settings, context) // the operation says which request it is
+      : await runInference(operation, { value, ...(body.schema && { schema: body.schema }) }, context);
     return stream ? toStreamForm(reply, context.url.searchParams.get("alt")) : reply;
   };
   return { operation, toRequest, handle };

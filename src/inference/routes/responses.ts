@@ -12,7 +12,7 @@ import { encodeEvent } from "../../lib/sse.ts";
 import type { ResponsesRequest, ResponsesResponse } from "../../schemas/responses.ts";
 import { runPassthrough } from "../passthrough/passthrough.ts";
 import { runInference } from "../pipeline/run.ts";
-import { runServerTools, usesServerTools, withoutServerCalls } from "./responses-tools.ts";
+import { mayUseTools, planTools, runTools, withoutOwnCalls } from "../tools/responses-rounds.ts";
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -69,17 +69,18 @@ export async function runResponses(body: JsonBody<ResponsesRequest>, context: Ca
   const store = createResponseRecorder(value, context);
   const isOwn = typeof previous === "string" && isOwnResponseId(previous);
   const history = isOwn ? await loadHistory(previous, context) : undefined;
-  if (usesServerTools(value)) {
+  const kits = mayUseTools(value) ? await planTools(value, context) : [];
+  if (kits.length > 0) {
     const items = toInputItems(value.input, toResponseId(context.id));
     const { previous_response_id: _, ...first } = value;
-    return runServerTools(isOwn ? first : value, [...(history ?? []), ...items], { context, store });
+    return runTools(isOwn ? first : value, [...(history ?? []), ...items], { context, store, kits });
   }
   if (!history) {
-    const input = withoutServerCalls(value.input);
+    const input = withoutOwnCalls(value.input);
     const given = input === value.input ? body : { ...body, value: { ...value, input } };
     return runInference("responses", given, context, store);
   }
-  const input = withoutServerCalls([...history, ...toInputItems(value.input, toResponseId(context.id))]);
+  const input = withoutOwnCalls([...history, ...toInputItems(value.input, toResponseId(context.id))]);
   return runInference("responses", { ...body, value: { ...value, input } }, context, store);
 }
 

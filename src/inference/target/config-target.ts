@@ -50,6 +50,8 @@ export function checkLeaves(
     const name = storedNameOf(leaf);
     return name && !view.providers.has(name.slug) ? [name.slug] : [];
   });
+  const searcher = searcherOf(node);
+  if (searcher && !view.providers.has(searcher.slug)) unknown.push(searcher.slug);
   if (unknown.length > 0) refuseNames([...new Set(unknown)]);
   requireGuardrails(leaves, view, services);
   const walk = (one: ConfigNode): void => {
@@ -59,6 +61,12 @@ export function checkLeaves(
   walk(node);
   known.add(view);
   checkedFor.set(node, known);
+}
+
+/** The stored provider that searches the web for models; undefined where an alias, a config or a tool does. */
+function searcherOf({ serverTools }: ConfigNode): StoredName | undefined {
+  const source = serverTools?.webSearch?.source;
+  return source && "model" in source ? readStoredName(source.model) : undefined;
 }
 
 /**

@@ -53,6 +53,7 @@ function requireUsable(alias: StoredAlias, { principal }: CallerContext, { membe
 
 /** A key that may not name a config stays with its default config. */
 function isLocked(context: CallerContext, view: WorkspaceView): boolean {
+  if (context.connection.ignoresConfig) return false;
   return !context.principal.defaults.allowConfigOverride && defaultConfig(context, view) !== undefined;
 }
 
@@ -76,7 +77,8 @@ function fromSlug(slug: string, context: CallerContext, view: WorkspaceView): Re
       param,
     });
   }
-  if (!context.principal.defaults.allowConfigOverride && saved !== defaultConfig(context, view)) {
+  const mayChoose = context.principal.defaults.allowConfigOverride || context.connection.ignoresConfig === true;
+  if (!mayChoose && saved !== defaultConfig(context, view)) {
     throw new InvalidRequestError("Cannot override default config set for this API key.", {
       code: "config_override_not_allowed",
       param,

@@ -97,6 +97,8 @@ const isLoginToken = (credential: string) => credential.startsWith("sk-ant-oat")
 /** Anthropic (https://docs.claude.com/en/api/overview). */
 export const anthropic = defineProvider({
   slug: "anthropic",
+  // https://platform.claude.com/docs/en/agents-and-tools/tool-use/web-search-tool
+  searches: (operation) => operation === "messages",
   baseUrl: "https://api.anthropic.com/v1",
   settings: {
     prefix: "anthropic",

@@ -111,6 +111,7 @@ function operationsOf(settings: DeploymentSettings): OperationAdapters {
 /** Azure OpenAI (https://learn.microsoft.com/azure/ai-foundry/openai/reference): OpenAI's shapes, called by deployment. */
 export const azureOpenai = defineProvider({
   slug: "azure-openai",
+  searches: (operation) => operation === "responses",
   settings: {
     prefix: "azure",
     configNames: {

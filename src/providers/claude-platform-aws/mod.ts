@@ -16,6 +16,7 @@ const WorkspaceId = v.pipe(v.string(), v.regex(/^[A-Za-z0-9_-]{1,128}$/, "must b
 /** Anthropic's API on AWS, with API keys or signed requests (https://docs.claude.com/en/api/claude-platform-on-aws). */
 export const claudePlatformAws = defineProvider({
   slug: "claude-platform-aws",
+  searches: (operation) => operation === "messages",
   settings: {
     prefix: "aws",
     requires: awsRequirements,

@@ -110,6 +110,7 @@ function bindDefinition<Settings>(
     nativeGroups: definition.nativeGroups ?? [],
     isRaw: definition.isRaw === true,
     charges: definition.charges,
+    searches: (operation, model) => definition.searches?.(operation, model) === true,
     hasLogprobs: definition.hasLogprobs === true,
     batches: definition.batches,
     operations: withFacts(typeof operations === "function" ? operations(settings) : operations, {

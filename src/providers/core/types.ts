@@ -274,6 +274,8 @@ export interface ProviderDefinition<Settings> {
   isNativeChat?: boolean;
   /** Where the usage of a response says what the response cost. Default: nowhere. */
   charges?: ChargeRules;
+  /** Whether it searches the web itself where a request of an operation asks its model to. Default: no. */
+  searches?(operation: OperationName, model: string): boolean;
   /** Chats support log probabilities in OpenAI's form. Default: no. */
   hasLogprobs?: boolean;
   /** Lower-case names of client headers to forward by default. Never headers with credentials. */
@@ -362,6 +364,8 @@ export interface BoundProvider {
   readonly factsOf: FactReader;
   /** Where the usage of a response says what the response cost. */
   readonly charges: ChargeRules | undefined;
+  /** Whether it searches the web itself where a request of an operation asks its model to. */
+  searches(operation: OperationName, model: string): boolean;
   /** Whether chats support log probabilities. */
   readonly hasLogprobs: boolean;
   /** Names of client headers to forward by default. */

@@ -84,6 +84,8 @@ const models: OperationAdapter<"models"> = {
 /** The Gemini API (https://ai.google.dev/api); the key is sent in a header, never in a URL. */
 export const google = defineProvider({
   slug: "google",
+  // https://ai.google.dev/gemini-api/docs/google-search
+  searches: (operation, model) => operation === "generateContent" && /gemini/i.test(model),
   baseUrl: "https://generativelanguage.googleapis.com",
   settings: { prefix: "google", schema: v.object({}) },
   passPath(asked) {

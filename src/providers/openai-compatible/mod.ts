@@ -4,6 +4,7 @@ import type { ChargeRules } from "../core/charges.ts";
 import { defineProvider } from "../core/define.ts";
 import { bearer } from "../core/headers.ts";
 import type { FactTable } from "../core/model-facts.ts";
+import type { OperationName } from "../core/operations.ts";
 import type { BatchRules } from "../core/records.ts";
 import type { SettingsDefinition } from "../core/settings.ts";
 import type {
@@ -59,6 +60,8 @@ export interface OpenaiCompatibleRules extends MediaRules {
   hasLogprobs?: boolean;
   /** How it answers decisions: the path, and the requests it accepts. */
   decide?: OperationAdapter<"decide">;
+  /** Whether it searches the web itself where a request of an operation asks its model to. Default: no. */
+  searches?: (operation: OperationName, model: string) => boolean;
   /** Supports moderation. */
   moderates?: boolean;
   /** Reranking: an adapter, or, for APIs like Cohere's, the extra fields it accepts. */
@@ -228,6 +231,7 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     ...(options.keyless !== undefined && { keyless: options.keyless }),
     ...(options.free !== undefined && { free: options.free }),
     ...(options.charges && { charges: options.charges }),
+    ...(options.searches && { searches: options.searches }),
     baseUrl: options.baseUrl,
     settings: options.settings,
     ...(options.pathPrefix !== undefined && { pathPrefix: options.pathPrefix }),

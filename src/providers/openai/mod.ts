@@ -15,6 +15,9 @@ export const openai = openaiCompatible({
   chat: { developer: true, replay: "none", adapt: fitOwnChat },
   facts: openaiFacts,
   isNativeChat: true,
+  // https://platform.openai.com/docs/guides/tools-web-search
+  searches: (operation, model) =>
+    operation === "responses" || (operation === "chat" && /-search-(?:preview|api)(?:-|$)/.test(model)),
   hasLogprobs: true,
   hidesReasoning: true,
   moderates: true,

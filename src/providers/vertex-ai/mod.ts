@@ -54,6 +54,8 @@ const models: OperationAdapter<"models"> = {
 /** Vertex AI (https://cloud.google.com/vertex-ai/docs/reference/rest). */
 export const vertexAi = defineProvider({
   slug: "vertex-ai",
+  searches: (operation, model) =>
+    (operation === "generateContent" && /gemini/i.test(model)) || (operation === "messages" && /claude/i.test(model)),
   baseUrl: baseUrlOf,
   settings: {
     prefix: "vertex",

@@ -62,6 +62,7 @@ const declarations: readonly CompatDeclaration[] = [
   /** https://docs.perplexity.ai/api-reference/chat-completions-post */
   {
     slug: "perplexity-ai",
+    searches: () => true,
     baseUrl: "https://api.perplexity.ai",
     operations: ["chat", "responses"],
     responsesPath: "/v1/responses",

@@ -80,6 +80,8 @@ const declarations: readonly CompatDeclaration[] = [
     model: "grok-beta",
     embedModel: "v1",
     facts: xaiFacts,
+    // https://docs.x.ai/docs/guides/tools/search-tools
+    searches: (operation) => operation === "responses",
     answers: { reasoningApart: true },
   },
   /** https://inference-docs.cerebras.ai/api-reference/chat-completions */

@@ -1,5 +1,7 @@
 import { type ModelRound, sumUsage } from "./model-rounds.ts";
-import { maxRounds } from "./server-tools.ts";
+
+/** Most rounds of a request. */
+const maxRounds = 10;
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -16,9 +18,12 @@ export interface LiveRound {
 
 /** How rounds look in one API dialect. */
 export interface RoundForm {
-  readonly operation: "responses" | "messages";
-  readonly path: string;
+  readonly operation: "responses" | "messages" | "chat" | "generateContent";
+  /** What a stream ends with after its last event. Absent: nothing. */
+  readonly done?: string;
   readonly request: object & { readonly stream?: unknown };
+  /** Where rounds are sent. */
+  path(isStreamed: boolean): string;
   /** Lists the tools. @throws {GatewayError} For servers that the caller cannot use. */
   open(): Promise<void>;
   /** The body of the next round, without `stream`. */
@@ -49,6 +54,9 @@ export class Rounds {
     const goesOn = await this.#form.answer(round.body, say);
     const isCut = goesOn && this.#done.length === maxRounds;
     if (goesOn && !isCut) return undefined;
-    return this.#form.finish(round.body, { usage: sumUsage(this.#done.map(({ body }) => body?.usage)), isCut });
+    return this.#form.finish(round.body, {
+      usage: sumUsage(this.#done.map(({ body }) => body?.usage ?? body?.usageMetadata)),
+      isCut,
+    });
   }
 }

@@ -9,7 +9,7 @@ import { PushedStream } from "../../upstream/client-stream.ts";
 import { operationFacts } from "../facts/operation-facts.ts";
 import { replay } from "../stream/replay.ts";
 import { headersOf, isEventStream, type ModelRound, readRound } from "./model-rounds.ts";
-import { askModel } from "./server-tools.ts";
+import { askModel } from "./own-requests.ts";
 import { type LiveRound, type RoundForm, Rounds } from "./tool-rounds.ts";
 
 type Item = Readonly<Record<string, unknown>>;
@@ -117,9 +117,10 @@ class RoundStream extends PushedStream {
         const { numbers } = round;
         const write = (value: unknown) => numbers?.restore(JSON.stringify(value)) ?? JSON.stringify(value);
         await this.#say(this.#form.closing(answer), write);
+        if (this.#form.done !== undefined) this.send(encoder.encode(this.#form.done));
         return { status: response.status };
       }
-      response = await askModel(this.#form.path, { ...this.#form.next(), stream: true }, this.#context);
+      response = await askModel(this.#form.path(true), { ...this.#form.next(), stream: true }, this.#context);
       if (response.status > 299) return this.#failRound(response);
     }
   }

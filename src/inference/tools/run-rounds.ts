@@ -1,7 +1,7 @@
 import type { CallerContext } from "../../context.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { readRound } from "./model-rounds.ts";
-import { askModel } from "./server-tools.ts";
+import { askModel } from "./own-requests.ts";
 import { type RoundForm, Rounds, type Say } from "./tool-rounds.ts";
 import { streamRounds } from "./tool-stream.ts";
 
@@ -11,7 +11,7 @@ const silent: Say = async () => {};
 async function runWhole(form: RoundForm, context: CallerContext): Promise<Reply> {
   const rounds = new Rounds(form);
   for (;;) {
-    const round = await readRound(await askModel(form.path, { ...form.next(), stream: false }, context));
+    const round = await readRound(await askModel(form.path(false), { ...form.next(), stream: false }, context));
     const { body, numbers, reply } = round;
     if (!body) return reply;
     const answer = await rounds.take({ ...round, body }, silent);
@@ -23,14 +23,14 @@ async function runWhole(form: RoundForm, context: CallerContext): Promise<Reply>
 }
 
 /**
- * Answers a request whose tools are MCP servers of the workspace: the model is asked in rounds, until it calls no more of them.
+ * Answers a request with tools that the gateway runs: the model is asked in rounds, until it calls no more of them.
  *
  * @throws {GatewayError} 404 for a server that the caller cannot use.
  */
 export async function runRounds(form: RoundForm, context: CallerContext): Promise<Reply> {
   await form.open();
   if (form.request.stream !== true) return runWhole(form, context);
-  const first = await askModel(form.path, { ...form.next(), stream: true }, context);
+  const first = await askModel(form.path(true), { ...form.next(), stream: true }, context);
   if (first.status > 299) return (await readRound(first)).reply;
   return streamRounds(form, first, context);
 }

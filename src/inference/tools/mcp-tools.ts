@@ -1,28 +1,20 @@
-import { createOwnRequest } from "../../context/own-request.ts";
-import type { CallerContext, ConnectionInfo } from "../../context.ts";
+import type { CallerContext } from "../../context.ts";
 import { InvalidRequestError, NotFoundError, UpstreamError } from "../../errors.ts";
-import { readBytes } from "../../lib/body.ts";
-import { createStreamBudget } from "../../lib/budget.ts";
-import { toHeaderText } from "../../lib/header-text.ts";
-import { isHeaderValue } from "../../lib/headers.ts";
-import { isObject, objectsIn, parseJson, stringOf } from "../../lib/json.ts";
+import { isObject, objectsIn, stringOf } from "../../lib/json.ts";
 import { mapParallel } from "../../lib/parallel.ts";
-import { eventsWithin, readEvents } from "../../lib/sse.ts";
 import { namesBeta } from "../target/target.ts";
 import { toModelSchema } from "./model-schema.ts";
+import { callServer, toolsBeta } from "./own-requests.ts";
 
-/** The beta that lets models use MCP servers of the workspace. */
-const toolsBeta = "server-side-mcp-2026-06-01";
 /** What names of these servers begin with. */
 const serverPrefix = "@gateway-mcp/";
 
-/** Most rounds of a request, and most calls of a round at once. */
-export const maxRounds = 10;
+/** Most calls of a round at once. */
 const maxParallel = 8;
 /** Most calls of a round and of a request: each is a request to a server, and a row. */
 const maxCalls = { round: 128, request: 256 };
-/** Bounds of lists of tools: pages and milliseconds of a server, bytes of a page, tools and servers of a request. */
-const bounds = { pages: 50, tools: 1_000, servers: 64, bytes: 5 * 1024 * 1024, totalMs: 60_000 };
+/** Bounds of lists of tools: pages and milliseconds of a server, tools and servers of a request. */
+const bounds = { pages: 50, tools: 1_000, servers: 64, totalMs: 60_000 };
 /** Most characters of all results of a request. */
 const maxResults = 8 * 1024 * 1024;
 /** Longest name of a function that all providers take. */
@@ -70,109 +62,8 @@ export function requireBeta(context: CallerContext, param: string): void {
   });
 }
 
-const connectionNames: ReadonlySet<string> = new Set([
-  "authorization",
-  "connection",
-  "content-encoding",
-  "content-length",
-  "content-type",
-  "accept",
-  "accept-encoding",
-  "cookie",
-  "host",
-  "origin",
-  "transfer-encoding",
-  "mcp-session-id",
-]);
-
-/** Headers of the caller for requests of the gateway in its name: neither its key nor what belongs to its connection. */
-function ownHeaders({ headers, gatewayKey, traceId, services }: CallerContext): Record<string, string> {
-  const given = Object.entries(headers.values()).filter(
-    ([name, value]) => !connectionNames.has(name) && !value.includes(gatewayKey) && isHeaderValue(value),
-  );
-  const beta = (name: string) => services.headerPrefixes.some((prefix) => name === `${prefix}beta`);
-  const kept = given.map(([name, value]): [string, string] => {
-    const rest = value.split(",").filter((one) => one.trim() !== toolsBeta);
-    return [name, beta(name) ? rest.join(",") : value];
-  });
-  return { ...Object.fromEntries(kept.filter(([, value]) => value !== "")), "x-gateway-trace-id": traceId };
-}
-
-/** The provider's credential of a request, for its rounds. */
-function credentialOf({ providerCredential, providerAuthorization }: CallerContext): Record<string, string> {
-  const authorization =
-    providerAuthorization ?? (providerCredential === undefined ? undefined : `Bearer ${providerCredential}`);
-  return authorization === undefined ? {} : { authorization };
-}
-
-/** Sends a request of the gateway in the name of the caller. */
-function sendOwn(
-  path: string,
-  init: { headers: Readonly<Record<string, string>>; body: string },
-  context: CallerContext,
-): Promise<Response> {
-  const { services, principal, request, connection } = context;
-  const own: ConnectionInfo = {
-    actingFor: principal,
-    ...(connection.remoteAddress !== undefined && { remoteAddress: connection.remoteAddress }),
-  };
-  const headers = { ...init.headers, "content-type": "application/json" };
-  return services.handle(
-    createOwnRequest(path, { method: "POST", headers, body: init.body, signal: request.signal }),
-    own,
-  );
-}
-
-/** Makes one round of a request at its model. The round leaves a separate row, and counts in limits. */
-export function askModel(path: string, body: object, context: CallerContext): Promise<Response> {
-  const headers = { ...ownHeaders(context), ...credentialOf(context) };
-  const text = JSON.stringify(body);
-  return sendOwn(path, { headers, body: context.numbers?.restore(text) ?? text }, context);
-}
-
-/** The JSON-RPC answer in a response: of a stream its last message. */
-async function readAnswer(response: Response): Promise<Item> {
-  const endless = Number.POSITIVE_INFINITY;
-  const bytes = await readBytes(response, { bytes: bounds.bytes, totalMs: endless, silenceMs: endless });
-  const text = new TextDecoder().decode(bytes);
-  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-  let last = isStream ? undefined : parseJson(text);
-  // the address of the server has bounded the messages already
-  const budget = createStreamBudget("the answer of a tool");
-  for await (const { data } of eventsWithin(isStream ? text : "", budget, readEvents)) {
-    const value = parseJson(data);
-    if (isObject(value) && (value.result !== undefined || value.error !== undefined)) last = value;
-  }
-  return isObject(last) ? last : {};
-}
-
-const protocol = "2026-07-28";
-const metadata = {
-  "io.modelcontextprotocol/protocolVersion": protocol,
-  "io.modelcontextprotocol/clientCapabilities": {},
-  "io.modelcontextprotocol/clientInfo": { name: "ai-gateway", version: "1" },
-};
-
-/** Calls a method of an MCP server as its address would: with the caller's rights, limits, guardrails and log row. */
-async function callServer(
-  slug: string,
-  { method, params }: { method: string; params: Item },
-  context: CallerContext,
-): Promise<{ status: number; answer: Item }> {
-  const headers = {
-    ...ownHeaders(context),
-    accept: "application/json, text/event-stream",
-    "mcp-protocol-version": protocol,
-    "mcp-method": method,
-    ...(typeof params.name === "string" && { "mcp-name": toHeaderText(params.name) }),
-  };
-  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: metadata } });
-  const response = await sendOwn(`/m/${encodeURIComponent(slug)}/mcp`, { headers, body }, context);
-  return { status: response.status, answer: await readAnswer(response) };
-}
-
 /** The message of a JSON-RPC error. */
-function messageOf({ error }: Item): string {
+export function messageOf({ error }: Item): string {
   return (isObject(error) ? stringOf(error.message) : undefined) ?? "the server gave no answer";
 }
 
@@ -192,8 +83,8 @@ function toFunctionName(server: string, tool: string, taken: ReadonlyMap<string,
   }
 }
 
-/** The text of a result, else its structured content. */
-function textOfResult(result: Item): string {
+/** The text of a result of a tool, else its structured content. */
+export function textOfResult(result: Item): string {
   const parts = objectsIn(result.content).map((item) => {
     if (typeof item.text === "string") return item.text;
     if (isObject(item.resource) && typeof item.resource.text === "string") return item.resource.text;
