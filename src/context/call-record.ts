@@ -6,6 +6,7 @@ import type { MeasuredCall } from "../routing/balance/measured-call.ts";
 import type { HookResult } from "../schemas/hooks.ts";
 import type {
   AttemptLog,
+  AutoLog,
   CacheStatus,
   LimitIncrement,
   LoggedUsage,
@@ -108,6 +109,11 @@ export interface NamedTarget {
   readonly limits: readonly AppliedLimit[];
 }
 
+/** A decision by what is in the request, and the largest model that it could have taken. */
+export interface AutoRecord extends AutoLog {
+  readonly largest: { readonly provider: string; readonly model: string | null; readonly prices: PriceList | null };
+}
+
 /** Facts collected during a request, for its log row. */
 export interface CallRecord {
   operation: string;
@@ -135,6 +141,8 @@ export interface CallRecord {
   unfit: readonly UnfitLog[];
   /** The last call to a target that a load balancer measures, while it runs; null without one. */
   measured: MeasuredCall | null;
+  /** What the config decided by what is in the request; null where it does not. */
+  auto: AutoRecord | null;
   /** Results of hooks; null without hooks. */
   hooks: HookLog | null;
   /** Nano-dollars of discarded responses: another call followed, or a guardrail denied them. */
@@ -240,6 +248,7 @@ export function createCallRecord(): CallRecord {
     skipped: noLabels,
     unfit: noUnfit,
     measured: null,
+    auto: null,
     hooks: null,
     spent: 0,
     spentTokens: 0,

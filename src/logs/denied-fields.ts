@@ -16,7 +16,7 @@ const membersOf: Readonly<Record<string, readonly string[]>> = {
   res_units: ["res_units", "usage"],
   total_units: ["total_units", "usage", "cache"],
   request_url: ["request_url", "path", "url", "upstream_url", "calls"],
-  cost: ["cost", "discarded_cost", "former_cost", "prompt_cache_saved_cost", "cache"],
+  cost: ["cost", "discarded_cost", "former_cost", "prompt_cache_saved_cost", "auto_saved_cost", "cache"],
   cost_currency: ["cost_currency"],
   response_time: [
     "response_time",
@@ -50,6 +50,8 @@ const fieldOfIndex: Readonly<Record<string, string>> = {
   cost: "cost",
   savedCost: "cost",
   promptCacheSaved: "cost",
+  autoSaved: "cost",
+  autoLargest: "cost",
   cachedTokens: "req_units",
   duration: "response_time",
   firstByte: "response_time",

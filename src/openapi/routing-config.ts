@@ -53,10 +53,11 @@ const nodeDescriptions: Descriptions = {
 };
 
 const strategyDescriptions: Descriptions = {
-  mode: "single, fallback, loadbalance or conditional",
+  mode: "single, fallback, loadbalance, conditional or auto",
   on_status_codes: "Statuses after which the next target is called",
   on_error_codes: "Kinds of failures after which the next target is called, whatever their status",
   conditions: "The first query that holds names the target",
+  rules: "Of auto: the first query that holds names the target, else how hard the request is",
   default: "Name of the target if no condition matches",
   affinity: "A conversation always goes to the same target",
   sticky: "Requests with equal fields go to the same target",
@@ -139,6 +140,7 @@ export function toRoutingConfigSchema(convert: JsonSchemaOf): object {
   const condition = { type: "object", required: ["query", "then"], properties: conditionMembers };
   const strategy = object(strategyMembers, strategyDescriptions, {
     conditions: { type: "array", items: condition, minItems: 1 },
+    rules: { type: "array", items: condition, minItems: 1 },
     sticky: object(stickyMembers, stickyDescriptions),
     cb_config: breaker,
     outlier_ejection: object(ejectionMembers, ejectionDescriptions),
@@ -166,7 +168,7 @@ const conditionMembers = {
   query: {
     type: "object",
     additionalProperties: true,
-    description: "Values by name: metadata.x, params.x, url.pathname",
+    description: "Values by name: metadata.x, params.x, url.pathname; in rules also request.x",
   },
   // biome-ignore lint/suspicious/noThenProperty: a member of conditions, described here
   then: { type: "string", description: "Name of the target" },

@@ -11,7 +11,20 @@ export interface RequestFacts {
   params: Readonly<Record<string, unknown>>;
   /** Path of the request. */
   pathname: string;
+  /** What is in the request, for rules of `auto`. */
+  request?: Readonly<Record<string, unknown>>;
 }
+
+/** What rules of `auto` may ask of a request. */
+const requestFacts: ReadonlySet<string> = new Set([
+  "tokens",
+  "characters",
+  "images",
+  "tools",
+  "code",
+  "language",
+  "turns",
+]);
 
 /** Evaluating the conditions of a request took too many steps. */
 export class ConditionError extends Error {
@@ -43,7 +56,7 @@ type Test = (value: unknown, work: ConditionWork) => boolean;
 /** A validated query. */
 export type Query =
   | { kind: "all" | "any"; queries: readonly Query[] }
-  | { kind: "field"; root: "metadata" | "params" | "url"; key: string; test: Test };
+  | { kind: "field"; root: "metadata" | "params" | "url" | "request"; key: string; test: Test };
 
 /** Characters of all patterns of a config together. */
 const maxPatternsLength = 25_000;
@@ -84,7 +97,7 @@ const operators: Readonly<Record<string, (wanted: unknown) => Test | string>> = 
   $nin: (wanted) => toList(wanted, false),
 };
 
-const fieldForm = /^(metadata|params|url)\.([^\0]+)$/;
+const fieldForm = /^(metadata|params|url|request)\.([^\0]+)$/;
 
 /** Reads queries and records their problems. */
 class QueryReader {
@@ -92,6 +105,9 @@ class QueryReader {
   readonly #sum: PatternSum;
   #patternsLength = 0;
   #patterns = 0;
+
+  /** Whether queries may ask what is in the request. */
+  hasRequest = false;
 
   constructor(problems: ConfigProblem[], sum: PatternSum) {
     this.#problems = problems;
@@ -118,6 +134,10 @@ class QueryReader {
     const [, root, key] = fieldForm.exec(name) ?? [];
     if (root === undefined || key === undefined || (root === "url" && key !== "pathname")) {
       return this.#note(path, "must be metadata.<name>, params.<name> or url.pathname");
+    }
+    if (root === "request" && !(this.hasRequest && requestFacts.has(key))) {
+      const names = [...requestFacts].join(", ");
+      return this.#note(path, `must be, in rules of the mode auto, request.<name> with one of the names ${names}`);
     }
     const tests = isObject(value) ? this.#readOperators(value, path) : this.#readValue(value, path);
     // the pattern above allows no other root
@@ -178,8 +198,8 @@ class QueryReader {
   }
 }
 
-/** Reads the query at a path of a config. */
-export type ReadQuery = (written: unknown, path: string) => Query | undefined;
+/** Reads the query at a path of a config; rules of `auto` may ask what is in the request. */
+export type ReadQuery = (written: unknown, path: string, isRule?: boolean) => Query | undefined;
 
 /**
  * Creates the reader of all queries of one config; problems are added to `problems`.
@@ -188,13 +208,22 @@ export type ReadQuery = (written: unknown, path: string) => Query | undefined;
  */
 export function createQueryReader(problems: ConfigProblem[], sum = new PatternSum(maxConditionPatterns)): ReadQuery {
   const reader = new QueryReader(problems, sum);
-  return (written, path) => reader.read(written, path);
+  return (written, path, isRule = false) => {
+    reader.hasRequest = isRule;
+    return reader.read(written, path);
+  };
 }
 
 function factOf({ root, key }: Extract<Query, { kind: "field" }>, facts: RequestFacts): unknown {
   if (root === "url") return facts.pathname;
-  const holder = facts[root];
+  const holder = facts[root] ?? {};
   return Object.hasOwn(holder, key) ? holder[key] : undefined;
+}
+
+/** Fields of a root that a query asks for. */
+export function fieldsOf(query: Query, root: string): string[] {
+  if (query.kind === "field") return query.root === root ? [query.key] : [];
+  return query.queries.flatMap((one) => fieldsOf(one, root));
 }
 
 /**

@@ -79,6 +79,7 @@ export type Strategy = StrategyBase &
         /** Undefined: nothing is measured. */
         balance: BalanceSettings | undefined;
       }
+    | { mode: "auto"; rules: readonly Condition[]; asked: readonly string[] }
     | { mode: "conditional"; conditions: readonly Condition[]; default: string | undefined }
   );
 

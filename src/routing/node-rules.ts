@@ -85,17 +85,34 @@ function findProviderProblem(provider: string, members: Members, known: KnownPro
   return { path: "api_key", message: `must be given for ${provider}, or name a stored provider as @slug` };
 }
 
-function findNameProblems({ targets }: ConfigNode, strategy: Members): ConfigProblem[] {
+function findNameProblems(node: ConfigNode, strategy: Members): ConfigProblem[] {
+  const { targets } = node;
   const names = new Set(targets.map(({ name }) => name));
-  const conditions = Array.isArray(strategy.conditions) ? strategy.conditions : [];
+  const member = node.strategy?.mode === "auto" ? "rules" : "conditions";
+  const conditions: readonly unknown[] = Array.isArray(strategy[member]) ? strategy[member] : [];
   const places = conditions.map((condition, index): readonly [string, unknown] => [
-    `strategy.conditions[${index}].then`,
+    `strategy.${member}[${index}].then`,
     isObject(condition) ? condition.then : undefined,
   ]);
   return [...places, ["strategy.default", strategy.default] as const].flatMap(([path, name]) => {
     if (typeof name !== "string" || name === "" || names.has(name.normalize("NFC"))) return [];
     return [{ path, message: `Invalid target name found in the query router: ${name.slice(0, 256)}` }];
   });
+}
+
+/** What is wrong with the targets of a group that goes by what is in the request: each is a tier. */
+function findTierProblems(targets: readonly ConfigNode[]): ConfigProblem[] {
+  const problems: ConfigProblem[] = [];
+  if (targets.length < 2)
+    problems.push({ path: "targets", message: "must have at least two targets, the smallest first" });
+  for (const [index, { name }] of targets.entries()) {
+    const path = `targets[${index}].name`;
+    if (name === undefined || name === "")
+      problems.push({ path, message: "must be given: rules and log rows name it" });
+    else if (targets.findIndex((one) => one.name === name) < index)
+      problems.push({ path, message: "must differ from the others" });
+  }
+  return problems;
 }
 
 function findGroupProblems(node: ConfigNode, members: Members): ConfigProblem[] {
@@ -111,7 +128,9 @@ function findGroupProblems(node: ConfigNode, members: Members): ConfigProblem[] 
   if (strategy?.mode === "loadbalance" && targets.length > 0 && targets.every(({ weight }) => weight === 0)) {
     problems.push({ path: "targets", message: "must have a target with weight" });
   }
-  if (strategy?.mode !== "conditional" || targets.length === 0 || !isObject(members.strategy)) return problems;
+  if (strategy?.mode === "auto") problems.push(...findTierProblems(targets));
+  const isNamed = strategy?.mode === "conditional" || strategy?.mode === "auto";
+  if (!isNamed || targets.length === 0 || !isObject(members.strategy)) return problems;
   return [...problems, ...findNameProblems(node, members.strategy)];
 }
 

@@ -33,6 +33,22 @@ interface ConditionResult {
   why: string;
 }
 
+/** What a group that goes by what is in the request decided for it. */
+export interface AutoDecision {
+  /** Name of the target. */
+  target: string;
+  by: "rule" | "score";
+  reason: string;
+}
+
+/** A decision, and where it led. */
+interface AutoChoice extends AutoDecision {
+  /** Path of the group. */
+  label: string;
+  /** The target that stands for the largest model. */
+  largest: ConfigNode;
+}
+
 /** A target whose model lacks what a request needs. */
 interface UnfitTarget {
   label: string;
@@ -47,6 +63,8 @@ export interface Plan {
   skipped: readonly LeftOut[];
   /** Targets that were skipped because their models lack what the request needs, and what that is. */
   unfit: readonly UnfitTarget[];
+  /** What groups decided that go by what is in the request. */
+  auto: readonly AutoChoice[];
 }
 
 /** Input of a plan besides the config. */
@@ -67,6 +85,8 @@ export interface PlanInput {
   balanceInput(): BalanceInput;
   /** Leaves whose models lack what the request needs, with the reason. Absent: none does. */
   unfit?: ReadonlyMap<ConfigNode, string> | undefined;
+  /** What groups decided that go by what is in the request. Absent: nothing is known of it. */
+  auto?: ReadonlyMap<ConfigNode, AutoDecision> | undefined;
 }
 
 /** The config has no target for this request. */
@@ -130,6 +150,7 @@ class Planner {
   readonly skipped: LeftOut[] = [];
   readonly unfit: UnfitTarget[] = [];
   #balanceInput: BalanceInput | undefined;
+  readonly auto: AutoChoice[] = [];
 
   constructor(input: PlanInput) {
     this.#input = input;
@@ -163,6 +184,10 @@ class Planner {
         const { target, why } = this.#balance(node, { fit, usable }, strategy);
         const { balance } = strategy;
         return this.plan(target, balance ? this.#measuring(target, balance, below(why)) : below(why));
+      }
+      case "auto": {
+        const { target, why } = this.#decide(node, usable);
+        return this.plan(target, below(why));
       }
       case "conditional": {
         const { target, why } = this.#choose(node, strategy);
@@ -260,6 +285,21 @@ class Planner {
     return present;
   }
 
+  /** The decided target; where it cannot be used, the next larger one, else the next smaller one. */
+  #decide(node: ConfigNode, usable: readonly ConfigNode[]): { target: ConfigNode; why: string } {
+    const { targets } = node;
+    const largest = targets.at(-1) ?? this.#none(node);
+    const unknown = { target: largest.name ?? "", by: "rule", reason: "nothing is known of the request" } as const;
+    const decision = this.#input.auto?.get(node) ?? unknown;
+    const place = targets.findIndex(({ name }) => name === decision.target);
+    const order = [...targets.slice(Math.max(place, 0)), ...targets.slice(0, Math.max(place, 0)).reverse()];
+    const target = order.find((one) => usable.includes(one)) ?? largest;
+    const isOther = target.name !== decision.target;
+    const reason = isOther ? `${decision.reason}; ${decision.target} cannot be used` : decision.reason;
+    this.auto.push({ ...decision, target: target.name ?? "", reason, label: node.path, largest });
+    return { target, why: `auto, by ${decision.by}: ${reason}` };
+  }
+
   #conversation(): string {
     return `${this.#input.identity} ${conversationOf(this.#input)}`;
   }
@@ -330,8 +370,8 @@ export function planAttempts(config: ConfigNode, input: PlanInput): Plan {
   const why = "the config itself";
   try {
     const root = planner.plan(config, { breaker: config.strategy?.breaker, why });
-    const { conditions, skipped, unfit } = planner;
-    return { root, conditions, skipped, unfit };
+    const { conditions, skipped, unfit, auto } = planner;
+    return { root, conditions, skipped, unfit, auto };
   } catch (error) {
     if (error instanceof ConditionError) throw new PlanError(config.path, error.message);
     throw error;
@@ -341,7 +381,7 @@ export function planAttempts(config: ConfigNode, input: PlanInput): Plan {
 /** Whether the plan of a config is the same for every request: no randomness, conditions, or circuit breakers. */
 export function isFixed({ strategy, targets }: ConfigNode): boolean {
   if (!strategy) return true;
-  const isChoice = strategy.mode === "loadbalance" || strategy.mode === "conditional";
+  const isChoice = ["loadbalance", "conditional", "auto"].includes(strategy.mode);
   return !isChoice && !strategy.breaker && targets.every(isFixed);
 }
 

@@ -17,7 +17,7 @@ import {
 } from "../schemas/routing.ts";
 import { errorCodes, modelNeeds } from "../schemas/routing-choice.ts";
 import { type BalanceSettings, findUnusedBalance, readBalance } from "./balance/settings.ts";
-import { createQueryReader, type ReadQuery } from "./conditions.ts";
+import { createQueryReader, fieldsOf, type ReadQuery } from "./conditions.ts";
 import {
   type BreakerSettings,
   type CacheSettings,
@@ -219,9 +219,9 @@ class ConfigReader {
     return { hashFields, ttlSeconds: numberOf(members.ttl) ?? defaultStickySeconds };
   }
 
-  #readConditions(value: unknown, path: string): Condition[] {
+  #readConditions(value: unknown, path: string, isRules = false): Condition[] {
     if (!Array.isArray(value) || value.length === 0) {
-      this.note(path, "No conditions passed in the query router");
+      this.note(path, isRules ? "must be a list of at least one rule" : "No conditions passed in the query router");
       return [];
     }
     return value.flatMap((condition, index): Condition[] => {
@@ -234,7 +234,7 @@ class ConfigReader {
       const query =
         written === undefined
           ? this.note(`${place}.query`, "must be given")
-          : this.#readQuery(written, `${place}.query`);
+          : this.#readQuery(written, `${place}.query`, isRules);
       const then = typeof name === "string" ? name.normalize("NFC") : "";
       if (then === "") this.note(`${place}.then`, "must name a target");
       return query && then !== "" ? [{ query, written, then }] : [];
@@ -251,7 +251,7 @@ class ConfigReader {
   /** @param outerBreaker Circuit breaker beside the strategy, used when the strategy has none. */
   #readStrategy(value: unknown, path: string, outerBreaker: BreakerSettings | undefined): Strategy | undefined {
     if (value === undefined) return undefined;
-    const apart = ["conditions", "sticky", "cb_config", "outlier_ejection"];
+    const apart = ["conditions", "rules", "sticky", "cb_config", "outlier_ejection"];
     const members = this.#check(value, path, strategyMembers, (name) => apart.includes(name));
     const breaker = this.#readBreaker(members.cb_config, `${path}.cb_config`) ?? outerBreaker;
     const sticky = this.#readSticky(members.sticky, `${path}.sticky`);
@@ -274,6 +274,11 @@ class ConfigReader {
       case "loadbalance": {
         const balance = this.#readBalance(members, path);
         return { mode: "loadbalance", breaker, sticky, affinity: flagOf(members.affinity), balance };
+      }
+      case "auto": {
+        const rules = members.rules === undefined ? [] : this.#readConditions(members.rules, `${path}.rules`, true);
+        const asked = rules.flatMap(({ query }) => fieldsOf(query, "request"));
+        return { mode: "auto", breaker, rules, asked: [...new Set(asked)] };
       }
       case "conditional": {
         const conditions = this.#readConditions(members.conditions, `${path}.conditions`);

@@ -49,6 +49,10 @@ export const graphResponses = {
     },
   ),
   "cache/latency": graph({}, { ...time, avg: number }),
+  "auto/savings": graph(
+    { largest_cost: number, saved_cost: number, rate: number },
+    { ...time, largest_cost: number, saved_cost: number, rate: number },
+  ),
   "cache/prompt": graph(
     { cached_tokens: number, rate: number, saved_cost: number },
     { ...time, cached_tokens: number, rate: number, saved_cost: number },

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { AutoLog } from "./logs.ts";
 import { JsonObject } from "./objects.ts";
 import { ConfigObject } from "./routing.ts";
 
@@ -46,6 +47,8 @@ export const ExplainResponse = v.object({
     }),
   ),
   conditions: v.array(v.object({ label: v.string(), query: v.unknown(), matched: v.boolean(), why: v.string() })),
+  /** What groups decided that go by what is in the request; absent without such groups. */
+  auto: v.optional(v.array(AutoLog)),
   warnings: v.array(v.string()),
 });
 export type ExplainResponse = v.InferOutput<typeof ExplainResponse>;

@@ -63,6 +63,15 @@ export type AttemptLog = v.InferOutput<typeof AttemptLog>;
 const UnfitLog = v.object({ label: v.string(), reason: v.string() });
 export type UnfitLog = v.InferOutput<typeof UnfitLog>;
 
+/** What a group decided that goes by what is in the request. */
+export const AutoLog = v.object({
+  label: v.string(),
+  target: v.string(),
+  by: v.picklist(["rule", "score"]),
+  reason: v.string(),
+});
+export type AutoLog = v.InferOutput<typeof AutoLog>;
+
 /** One call to a provider, for requests with several calls. Times in milliseconds. */
 const CallLog = v.object({
   provider: v.string(),
@@ -197,6 +206,7 @@ export const LogRow = v.object({
   attempts: v.optional(v.array(AttemptLog)),
   skipped: v.optional(v.array(v.string())),
   unfit: v.optional(v.array(UnfitLog)),
+  auto: v.optional(AutoLog),
   prompt_id: v.optional(v.string()),
   prompt_slug: v.optional(v.string()),
   prompt_version_id: v.optional(v.string()),
@@ -236,6 +246,8 @@ export const LogRow = v.object({
    * not used.
    */
   prompt_cache_saved_cost: v.optional(v.number()),
+  /** What the largest target of `auto` would have cost more, in US cents. Absent where its price is not known. */
+  auto_saved_cost: v.optional(v.number()),
   /** The cost before the request was priced again, in US cents. */
   former_cost: v.optional(v.nullable(v.number())),
   error: v.nullable(v.object({ type: v.string(), code: v.nullable(v.string()), message: v.string() })),

@@ -94,8 +94,8 @@ export interface PromptCacheSettings {
 /** `strategy` of a node; conditions are read separately. */
 export const strategyMembers = {
   mode: v.picklist(
-    ["single", "fallback", "loadbalance", "conditional"],
-    "must be single, fallback, loadbalance or conditional",
+    ["single", "fallback", "loadbalance", "conditional", "auto"],
+    "must be single, fallback, loadbalance, conditional or auto",
   ),
   on_status_codes: StatusCodes,
   on_error_codes: ErrorCodes,

@@ -35,7 +35,7 @@ const analytics = [
     (name) => `graphs/${name}`,
   ),
   ...["errors", "errors/rate", "errors/stacks", "errors/status-codes"].map((name) => `graphs/${name}`),
-  ...["cache/hit-rate", "cache/latency", "cache/prompt"].map((name) => `graphs/${name}`),
+  ...["cache/hit-rate", "cache/latency", "cache/prompt", "auto/savings"].map((name) => `graphs/${name}`),
   ...["feedbacks", "feedbacks/scores", "feedbacks/weighted", "feedbacks/ai-models"].map((name) => `graphs/${name}`),
   "graphs/users-requests",
   "graphs/errors-rate",

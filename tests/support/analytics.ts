@@ -248,6 +248,7 @@ const overTime: Readonly<
   },
   "cache/latency": { summary: () => ({}), point: (rows) => ({ avg: meanDuration(hitsOf(rows)) }) },
   "cache/prompt": { summary: promptCacheOf, point: promptCacheOf },
+  "auto/savings": { summary: autoSavingsOf, point: autoSavingsOf },
 };
 
 /** Responses from the cache. */
@@ -266,6 +267,14 @@ function promptCacheOf(rows: readonly LogDetails[]): Record<string, number> {
   const input = sum(rows.map(({ usage }) => usage?.input_tokens ?? 0));
   const saved = sum(rows.map(({ prompt_cache_saved_cost: cents }) => cents ?? 0));
   return { cached_tokens: cached, rate: 100 * mean(cached, input), saved_cost: saved };
+}
+
+/** What the largest target of `auto` would have cost. */
+function autoSavingsOf(all: readonly LogDetails[]): Record<string, number> {
+  const rows = all.filter((row) => row.auto_saved_cost !== undefined);
+  const saved = sum(rows.map(({ auto_saved_cost: cents }) => cents ?? 0));
+  const largest = saved + sum(rows.map(({ cost }) => cost ?? 0));
+  return { largest_cost: largest, saved_cost: saved, rate: 100 * mean(saved, largest) };
 }
 
 /** The figures of `summary/cache`. */

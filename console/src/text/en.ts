@@ -623,6 +623,8 @@ export const en = {
       duration: "Duration",
       skipped: "Skipped: its circuit breaker was open",
       unfit: (reason: string) => `Skipped: ${reason}`,
+      auto: "Choice by what is in the request",
+      chosen: (target: string, reason: string) => `${target}: ${reason}`,
     },
     usage: {
       title: "Usage",
@@ -780,6 +782,7 @@ export const en = {
       "cache/hit-rate": "Cache hits",
       "cache/latency": "Latency of cache hits",
       "cache/prompt": "Saved by prompt caches of providers",
+      "auto/savings": "Saved by smaller models than the largest",
       feedbacks: "Feedback",
       "feedbacks/scores": "Feedback by score",
       "feedbacks/weighted": "Mean weighted feedback",
@@ -1093,6 +1096,7 @@ export const en = {
       fallback: "Fallback",
       loadbalance: "Load balancer",
       conditional: "Conditional",
+      auto: "By what is in the request",
     } as Readonly<Record<string, string>>,
     // read by what a config says
     operators: {
@@ -1110,6 +1114,7 @@ export const en = {
     or: "or",
     when: (query: string) => `If ${query}`,
     otherwise: "Otherwise",
+    bySize: "By how hard the request is",
     never: "Never chosen",
     only: "Always",
     first: "First",

@@ -97,6 +97,20 @@ export function savedByPromptCache({ log }: Pick<RequestParts, "log">): number |
   return (log.parts ?? [usage]).reduce((sum, part) => sum + priceOf(withoutCache(part)) - priceOf(part), 0);
 }
 
+/**
+ * Nano-dollars that the largest target of a choice by what is in the request would have cost more, for the same tokens.
+ * Undefined where there was no such choice, nothing was paid, or its price is not known.
+ */
+export function savedByAuto({ log }: Pick<RequestParts, "log">): number | undefined {
+  const { auto, usage, cost, parts, spent } = log;
+  if (!auto || !usage || !cost) return undefined;
+  const { provider, model, prices } = auto.largest;
+  const find: PriceList = prices ?? ((name) => findPriceTiers(provider, name));
+  const costs = (parts ?? [usage]).map((part) => costOfUsage({ model, answeredModel: null, usage: part }, find)?.nanos);
+  if (costs.includes(undefined)) return undefined;
+  return costs.reduce<number>((sum, one) => sum + (one ?? 0), 0) - (cost - spent);
+}
+
 /** Records the cost of a request that ended with this status, including responses that were discarded. */
 export function noteCost(context: RequestParts, status: number): void {
   const { log, services } = context;

@@ -68,6 +68,11 @@ function addMember(name: string, member: unknown, said: Said, depth: number): vo
   else if (!skippedMembers.has(name)) collect(member, said, depth + 1);
 }
 
+/** The text that a model reads of a request. */
+export function textsOf(request: object): readonly string[] {
+  return collect(request, { strings: [], messages: 0 }).strings;
+}
+
 /** Tokens of a request, by its text. */
 export function estimateInput(request: object, count: TokenCounter): Promise<number> {
   const { strings, messages } = collect(request, { strings: [], messages: 0 });

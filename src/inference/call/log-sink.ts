@@ -12,7 +12,7 @@ import { addHookResults, hasResults } from "../facts/hook-results.ts";
 import { depthOf, type LogDepth } from "../facts/log-privacy.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
 import { addFeedback, runAsyncGuardrails } from "./async-guardrails.ts";
-import { savedByPromptCache } from "./cost.ts";
+import { savedByAuto, savedByPromptCache } from "./cost.ts";
 import { phasesOf } from "./log-phases.ts";
 
 /** Most characters of an error message in a row. */
@@ -106,6 +106,8 @@ function addPriceDetails(details: LogDetails, log: CallerContext["log"]): void {
   if (spent > 0) details.discarded_cost = toCents(spent);
   const saved = savedByPromptCache({ log });
   if (saved !== undefined) details.prompt_cache_saved_cost = toCents(saved);
+  const savedBySize = savedByAuto({ log });
+  if (savedBySize !== undefined) details.auto_saved_cost = toCents(savedBySize);
 }
 
 /** Longest value of a client's facts about itself. */
@@ -151,6 +153,10 @@ function addRareDetails(details: LogDetails, log: CallerContext["log"]): void {
   else if (cacheProblem !== null) details.cache = { problem: cacheProblem };
   if (attempts.length > 0) Object.assign(details, { config: configSlug, attempts, skipped: [...skipped] });
   if (unfit.length > 0) details.unfit = [...unfit];
+  if (log.auto) {
+    const { label, target, by, reason } = log.auto;
+    details.auto = { label, target, by, reason };
+  }
   if (prompt) {
     const { id, slug, versionId } = prompt;
     Object.assign(details, { prompt_id: id, prompt_slug: slug, prompt_version_id: versionId });

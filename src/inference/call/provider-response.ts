@@ -6,9 +6,24 @@ import { readFailure, readRetryDelay } from "../../providers/core/failures.ts";
 import { withoutManagedSecrets } from "../target/managed-secrets.ts";
 import { droppedHeader } from "./dropped-params.ts";
 
-/** Headers that report how a request was served. */
-export function routingHeaders(provider: string, { label, retries, cacheStatus }: CallRecord): Record<string, string> {
+/** Printable ASCII: what every client can read of a header. */
+const plainValue = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
+
+/** The target that was chosen by what is in the request, and its model. */
+function autoHeaders(target: string, model: string): Record<string, string> {
   return {
+    ...(plainValue.test(target) && { "x-gateway-auto-target": target }),
+    ...(plainValue.test(model) && { "x-gateway-auto-model": model }),
+  };
+}
+
+/** Headers that report how a request was served. */
+export function routingHeaders(
+  provider: string,
+  { label, retries, cacheStatus, auto, model }: CallRecord,
+): Record<string, string> {
+  return {
+    ...(auto && autoHeaders(auto.target, model ?? "")),
     "x-gateway-provider": provider,
     "x-gateway-last-used-option-index": label,
     "x-gateway-retry-attempt-count": retries === 0 ? "0" : String(retries),

@@ -20,7 +20,7 @@ type Members = Readonly<Record<string, unknown>>;
 export type UnfitLeaves = ReadonlyMap<ConfigNode, string>;
 
 /** Operations whose requests say what they need of a model. */
-const chatOperations: ReadonlySet<OperationName> = new Set([
+export const chatOperations: ReadonlySet<OperationName> = new Set([
   "chat",
   "complete",
   "messages",
@@ -52,14 +52,12 @@ const knownFacts = new WeakMap<WorkspaceView, WeakMap<ConfigNode, BoundedMap<str
 /** What is known of the model of a leaf by its name, from the operator, and from its integration, the last first. */
 function readFacts(leaf: ConfigNode, model: string, view: WorkspaceView, services: FactServices): ModelFacts {
   const stored = storedNameOf(leaf);
-  const inModel = readStoredName(model);
   const provider = stored && view.providers.get(stored.slug);
   const slug = provider?.integration.aiProviderId ?? leaf.provider ?? "";
-  const plain = inModel ? (inModel.model ?? "") : model;
-  const entry = provider?.models.get(plain);
+  const entry = provider?.models.get(model);
   return {
-    ...services.providers.get(slug)?.describe(entry?.baseModelSlug ?? plain),
-    ...services.providerRules.operatorFacts?.(slug, plain),
+    ...services.providers.get(slug)?.describe(entry?.baseModelSlug ?? model),
+    ...services.providerRules.operatorFacts?.(slug, model),
     ...entry?.modelFacts,
   };
 }
@@ -118,13 +116,19 @@ interface Candidate {
   needs: readonly ModelNeed[];
 }
 
-/** The request as a leaf would be sent it: the same object where the leaf changes nothing but the model. */
-function sentTo({ merged }: ConfigNode, request: Members): { request: Members; model: string } {
-  const { overrideParams, defaultParams, dropParams } = merged;
+/** The model that a leaf asks for, without the name of its stored provider; empty without one. */
+export function modelOfLeaf(leaf: ConfigNode, request: { model?: unknown }): string {
+  const { overrideParams, defaultParams } = leaf.merged;
   const model = modelOf({ model: overrideParams.model ?? request.model ?? defaultParams.model }) ?? "";
+  return readStoredName(model)?.model ?? (model === "" ? (storedNameOf(leaf)?.model ?? "") : model);
+}
+
+/** The request as a leaf would be sent it: the same object where the leaf changes nothing but the model. */
+function sentTo({ merged }: ConfigNode, request: Members): Members {
+  const { overrideParams, defaultParams, dropParams } = merged;
   const changes = [...Object.keys(overrideParams), ...Object.keys(defaultParams)].some((name) => name !== "model");
   const isSame = !changes && dropParams.length === 0;
-  return { request: isSame ? request : applyParamOverrides(request, merged), model };
+  return isSame ? request : applyParamOverrides(request, merged);
 }
 
 /** What each leaf lacks but room. */
@@ -169,10 +173,8 @@ export function findUnfit(
   if (leaves.length === 0 || !chatOperations.has(operation)) return undefined;
   const given = withTargetModel(value, config);
   const candidates = leaves.map((leaf): Candidate => {
-    const { request, model } = sentTo(leaf, given);
-    const name = model === "" ? (storedNameOf(leaf)?.model ?? "") : model;
-    const facts = factsOf(leaf, name, config.view, context.services);
-    return { leaf, request, facts, needs: leaf.merged.requires ?? modelNeeds };
+    const facts = factsOf(leaf, modelOfLeaf(leaf, given), config.view, context.services);
+    return { leaf, request: sentTo(leaf, given), facts, needs: leaf.merged.requires ?? modelNeeds };
   });
   const found = findLacks(candidates);
   const tight = candidates.flatMap((candidate) => {

@@ -13,6 +13,8 @@ import type { StickyStore } from "../../routing/sticky.ts";
 import { asksForCache, openCachedCall } from "../cache/cached-call.ts";
 import { noteDiscarded } from "../call/cost.ts";
 import { routingHeaders } from "../call/provider-response.ts";
+import { type AutoDecisions, decideAuto } from "../choice/auto.ts";
+import { toAutoRecord } from "../choice/auto-log.ts";
 import { findUnfit, type UnfitLeaves } from "../choice/model-fit.ts";
 import { toHookResults } from "../facts/hook-results.ts";
 import { isStreamed } from "../facts/operation-facts.ts";
@@ -41,6 +43,8 @@ interface PlanParts {
   sticky?: StickyStore;
   /** Leaves whose models lack what the request needs. Absent: none does. */
   unfit?: UnfitLeaves | undefined;
+  /** What groups decided that go by what is in the request. */
+  auto?: AutoDecisions | undefined;
 }
 
 /** @throws {GatewayError} 400 for a config that cannot be used, naming what led to it. */
@@ -62,7 +66,7 @@ function checkTargets(config: RequestConfig, { services }: CallerContext): void 
 export function planRequest(
   config: RequestConfig,
   params: Readonly<Record<string, unknown>>,
-  { context, sticky = context.services.routing.sticky, unfit }: PlanParts,
+  { context, sticky = context.services.routing.sticky, unfit, auto }: PlanParts,
 ): Plan {
   const { routing } = context.services;
   const { principal } = context;
@@ -78,6 +82,7 @@ export function planRequest(
       random: routing.random,
       sticky,
       unfit,
+      auto,
       isOpen: (leaf, breaker) => routing.breakers.state(breakerKey(leaf, config, context), breaker) === "open",
       balanceInput: () => toBalanceInput(config, params, context),
     });
@@ -104,6 +109,7 @@ export async function runPlan<Value>(
   log.configSlug = config.slug;
   if (plan.skipped.length > 0) log.skipped = plan.skipped.map(({ path }) => path);
   log.unfit = plan.unfit;
+  log.auto = plan.auto.length > 0 ? toAutoRecord(plan, log.given ?? {}, config) : null;
   log.savedConfig = config.saved ?? null;
   log.mode = config.node.strategy?.mode ?? "single";
   try {
@@ -218,7 +224,9 @@ export async function runTargets<Request extends Record<string, unknown>>(
   try {
     const lacking = findUnfit(config, { operation, value }, context);
     const unfit = lacking instanceof Promise ? await lacking : lacking;
-    const plan = planRequest(config, value, { ...parts, unfit });
+    const deciding = decideAuto(config, { operation, value }, context);
+    const auto = deciding instanceof Promise ? await deciding : deciding;
+    const plan = planRequest(config, value, { ...parts, unfit, auto });
     const caller = createCaller(withTargetModel(value, config), call, parts, config);
     // awaited here: returning the promise costs two more turns
     const reply = await runPlan(config, plan, caller, context);

@@ -18,6 +18,7 @@ import { listAttempts, type PlannedAttempt } from "../../routing/plan.ts";
 import type { StickyStore } from "../../routing/sticky.ts";
 import type { ExplainRequest, ExplainResponse } from "../../schemas/explain.ts";
 import { requireServed } from "../adapt/operation.ts";
+import { decideAuto } from "../choice/auto.ts";
 import { findUnfit } from "../choice/model-fit.ts";
 import { namedModel, requireForwardable, requireSingleTarget } from "../passthrough/passthrough.ts";
 import { readPassthroughDestination, requireNativeRoute } from "../passthrough/provider-path.ts";
@@ -253,7 +254,8 @@ export async function explainConfig(
   context.log.model = modelOf(body) ?? null;
   const facts = record ? {} : body;
   const unfit = operation && (await findUnfit(found, { operation, value: body }, context));
-  const { root, ...plan } = planRequest(found, facts, { context, sticky: forgetful(services), unfit });
+  const auto = operation && (await decideAuto(found, { operation, value: body }, context));
+  const { root, ...plan } = planRequest(found, facts, { context, sticky: forgetful(services), unfit, auto });
   const warnings = [
     ...plan.unfit.map(({ label, reason }) => `${label}: left out, ${reason}`),
     ...plan.skipped.map(({ path, why }) => `${path}: left out, ${why}`),
@@ -270,6 +272,9 @@ export async function explainConfig(
     // as when the saved config itself is shown
     attempts: found.slug === null ? attempts : attempts.map((attempt) => showContent(attempt, contentRules)),
     conditions: [...plan.conditions],
+    ...(plan.auto.length > 0 && {
+      auto: plan.auto.map(({ label, target, by, reason }) => ({ label, target, by, reason })),
+    }),
     warnings,
   };
   return jsonReply(answer);

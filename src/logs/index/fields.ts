@@ -106,6 +106,10 @@ export const indexedFields = {
   savedCost: numbers(({ cache }) => cache?.saved_cost),
   /** US cents that the provider's prompt cache saved. */
   promptCacheSaved: numbers((row) => row.prompt_cache_saved_cost),
+  /** US cents that the largest target of `auto` would have cost more. */
+  autoSaved: numbers((row) => row.auto_saved_cost),
+  /** US cents that it would have cost. */
+  autoLargest: numbers(({ auto_saved_cost: saved, cost }) => (saved === undefined ? undefined : (cost ?? 0) + saved)),
   /** 1 for a row that is a part of another: its usage and cost are not in the other row. */
   part: numbers((row) => (row.part_of === undefined ? null : 1)),
   /** US cents. */

@@ -76,6 +76,25 @@ function promptRun({ points }: { points: number }) {
   };
 }
 
+function autoRun({ points }: { points: number }) {
+  const [largest, saved] = [new Sums(points), new Sums(points)];
+  const show = (all: number, cents: number) => ({
+    largest_cost: toCents(all),
+    saved_cost: toCents(cents),
+    rate: rateOf(cents, all),
+  });
+  return {
+    add(block: RowBlock, places: Places) {
+      largest.addRows(places, block.numbers("autoLargest"));
+      saved.addRows(places, block.numbers("autoSaved"));
+    },
+    finish: () => ({
+      summary: show(largest.total(), saved.total()),
+      point: (at: number) => show(largest.at(at), saved.at(at)),
+    }),
+  };
+}
+
 /** Graphs of responses from the cache, and of the prompt caches of providers. */
 export const cacheGraphs = {
   "cache/hit-rate": {
@@ -87,6 +106,12 @@ export const cacheGraphs = {
     summary: "Duration of requests that the cache served over time, in milliseconds",
     fields: ["cacheStatus", "duration"],
     start: latencyRun,
+  },
+  "auto/savings": {
+    summary:
+      "What requests of the mode auto would have cost at the largest target over time, and what that saved in US cents",
+    fields: ["autoLargest", "autoSaved"],
+    start: autoRun,
   },
   "cache/prompt": {
     summary: "Input that providers read from their prompt caches over time, and what that saved in US cents",

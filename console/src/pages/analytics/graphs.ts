@@ -85,6 +85,7 @@ export const graphs: readonly Graph[] = [
   graph("cache/hit-rate", ["stack", formatNumber], ["simple_hits", "semantic_hits"]),
   graph("cache/latency", ["line", formatDuration], ["avg"]),
   graph("cache/prompt", ["bar", cents], ["saved_cost"]),
+  graph("auto/savings", ["bar", cents], ["saved_cost"]),
   graph("feedbacks", ["bar", formatNumber], ["total"]),
   graph("feedbacks/scores", ["bar", formatNumber], ["total"], { at: "score" }),
   graph("feedbacks/weighted", ["line", signed], ["avg"]),

@@ -105,6 +105,15 @@ function edgesOf(group: JsonObject, targets: readonly JsonObject[]): readonly (r
       const sum = weights.reduce((total, weight) => total + weight, 0);
       return weights.map((weight) => [{ label: words.share(sum === 0 ? 0 : weight / sum) }]);
     }
+    case "auto": {
+      const rules = listOf(strategy.rules).map(membersOf);
+      return targets.map(({ name }) => {
+        const own = rules
+          .filter(({ then }) => then === name)
+          .map(({ query }) => ({ label: words.when(describeQuery(query)) }));
+        return [...own, { label: words.bySize }];
+      });
+    }
     case "conditional": {
       const conditions = listOf(strategy.conditions).map(membersOf);
       return targets.map(({ name }) => {

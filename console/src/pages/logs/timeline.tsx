@@ -98,6 +98,7 @@ export function Timeline({ row }: { readonly row: LogRow }): ReactNode {
         </Text>
       </Section>
       <Cache row={row} />
+      <Auto row={row} />
       <Attempts row={row} />
     </Stack>
   );
@@ -145,6 +146,15 @@ function Cache({ row }: { readonly row: LogRow }): ReactNode {
         {cache?.age !== undefined && <Text size="sm">{words.age(formatDuration(cache.age * 1000))}</Text>}
         {cache?.problem !== undefined && <Text size="sm">{cache.problem}</Text>}
       </Group>
+    </Section>
+  );
+}
+
+function Auto({ row: { auto } }: { readonly row: LogRow }): ReactNode {
+  if (auto === undefined) return null;
+  return (
+    <Section title={words.auto}>
+      <Text size="sm">{words.chosen(auto.target, auto.reason)}</Text>
     </Section>
   );
 }

@@ -1,0 +1,134 @@
+import type { CallerContext } from "../../context.ts";
+import { isObject, objectsIn, stringOrEmpty } from "../../lib/json.ts";
+import type { OperationName } from "../../providers/core/operations.ts";
+import { countCodeLines, type PromptTraits, scorePrompt, tierOf } from "../../routing/auto-score.ts";
+import { ConditionWork, holds, type RequestFacts } from "../../routing/conditions.ts";
+import type { ConfigNode, Strategy } from "../../routing/config.ts";
+import type { AutoDecision } from "../../routing/plan.ts";
+import { estimateInput, textsOf } from "../call/estimate-usage.ts";
+import type { RequestConfig } from "../target/saved-config.ts";
+import { chatOperations } from "./model-fit.ts";
+import { readTraits } from "./request-traits.ts";
+
+type Members = Readonly<Record<string, unknown>>;
+type AutoStrategy = Extract<Strategy, { mode: "auto" }>;
+
+/** What was decided for each group that chooses by what is in the request. */
+export type AutoDecisions = ReadonlyMap<ConfigNode, AutoDecision>;
+
+/** Groups of configs that choose by what is in the request. */
+const autoGroups = new WeakMap<ConfigNode, readonly ConfigNode[]>();
+
+function listAutoGroups(node: ConfigNode): readonly ConfigNode[] {
+  const below = node.targets.flatMap(listAutoGroups);
+  return node.strategy?.mode === "auto" ? [node, ...below] : below;
+}
+
+function autoGroupsOf(node: ConfigNode): readonly ConfigNode[] {
+  const known = autoGroups.get(node) ?? listAutoGroups(node);
+  autoGroups.set(node, known);
+  return known;
+}
+
+/** The text of a message in any dialect; empty where it has only other parts, such as results of calls. */
+function textOfMessage({ content, parts }: Members): string {
+  const said = content ?? parts;
+  if (typeof said === "string") return said;
+  return objectsIn(said)
+    .filter(({ type }) => type === undefined || type === "text" || type === "input_text")
+    .map(({ text }) => stringOrEmpty(text))
+    .join("\n");
+}
+
+/** What the user said, in order. */
+function saidByUser({ messages, input, contents, prompt }: Members): string[] {
+  const alone = [input, prompt].find((one) => typeof one === "string");
+  if (typeof alone === "string") return [alone];
+  return objectsIn(messages ?? input ?? contents)
+    .filter(({ role }) => role === "user")
+    .map(textOfMessage)
+    .filter((text) => text.trim() !== "");
+}
+
+/** Functions of a request, also those in declarations of the Gemini API. */
+function countTools({ tools, functions }: Members): number {
+  const count = (tool: Members) =>
+    Math.max(1, objectsIn(tool.functionDeclarations ?? tool.function_declarations).length);
+  return objectsIn(tools).reduce((sum, tool) => sum + count(tool), objectsIn(functions).length);
+}
+
+function readPrompt(request: Members): PromptTraits {
+  const said = saidByUser(request);
+  const characters = textsOf(request).reduce((sum, text) => sum + text.length, 0);
+  return { text: said.at(-1) ?? "", characters, tools: countTools(request), turns: said.length };
+}
+
+/** Characters by which a language is recognised. */
+const languageSample = 1_000;
+/** Loaded on first use: one megabyte. */
+const loadDetector = () => import("eld/extrasmall").then(({ eld }) => eld);
+let loading: ReturnType<typeof loadDetector> | undefined;
+
+/** The language of a text by its code of ISO 639-1; empty where it has no words. */
+async function languageOf(text: string): Promise<string> {
+  loading ??= loadDetector();
+  return (await loading).detect(text.slice(0, languageSample)).language;
+}
+
+/** What rules may ask for, as `request.<name>`. Tokens and language are found out only where a rule asks for them. */
+async function readFacts(
+  { asked }: AutoStrategy,
+  { request, prompt }: { request: Members; prompt: PromptTraits },
+  { services }: CallerContext,
+): Promise<Members> {
+  const { text, tools, turns } = prompt;
+  return {
+    tools,
+    turns,
+    characters: text.length,
+    images: readTraits(request).images,
+    code: text.includes("```") || countCodeLines(text) >= 3,
+    ...(asked.includes("tokens") && { tokens: await estimateInput(request, services.countTokens) }),
+    ...(asked.includes("language") && { language: await languageOf(text) }),
+  };
+}
+
+/** The first rule that holds, else how hard the request is by what is in it. */
+function decide(node: ConfigNode, strategy: AutoStrategy, facts: RequestFacts, prompt: PromptTraits): AutoDecision {
+  const work = new ConditionWork();
+  const place = strategy.rules.findIndex(({ query }) => holds(query, facts, work));
+  const rule = strategy.rules[place];
+  if (rule) return { target: rule.then, by: "rule", reason: `rule ${place + 1} holds` };
+  const { score, signals } = scorePrompt(prompt);
+  const target = node.targets[tierOf(score, node.targets.length)]?.name ?? "";
+  const reason = signals.length === 0 ? "nothing makes it hard" : signals.join("; ");
+  return { target, by: "score", reason: `score ${score}: ${reason}` };
+}
+
+async function decideAll(
+  nodes: readonly ConfigNode[],
+  request: Members,
+  context: CallerContext,
+): Promise<AutoDecisions> {
+  const prompt = readPrompt(request);
+  const facts = { metadata: context.metadata, params: request, pathname: context.url.pathname };
+  const found = new Map<ConfigNode, AutoDecision>();
+  for (const node of nodes) {
+    const { strategy } = node;
+    if (strategy?.mode !== "auto") continue;
+    const own = strategy.rules.length === 0 ? {} : await readFacts(strategy, { request, prompt }, context);
+    found.set(node, decide(node, strategy, { ...facts, request: own }, prompt));
+  }
+  return found;
+}
+
+/** Which targets the groups of a config choose that go by what is in the request; undefined for configs without such groups. */
+export function decideAuto(
+  { node }: RequestConfig,
+  { operation, value }: { operation: OperationName; value: Members },
+  context: CallerContext,
+): AutoDecisions | undefined | Promise<AutoDecisions> {
+  const nodes = autoGroupsOf(node);
+  if (nodes.length === 0 || !chatOperations.has(operation) || !isObject(value)) return undefined;
+  return decideAll(nodes, value, context);
+}
