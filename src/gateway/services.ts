@@ -57,6 +57,7 @@ import { createProviderRegistry, type ProviderRegistry } from "../providers/regi
 import { defaultTargetLimits } from "../routing/config.ts";
 import { createRoutingState } from "../routing/state.ts";
 import { createAuthTools, readFirstOrganisation } from "./auth-tools.ts";
+import { createMeasureExchange } from "./balancing.ts";
 import { createReused } from "./cache.ts";
 import type { OpenData } from "./data.ts";
 import { createOwnGuardrails } from "./guardrails.ts";
@@ -345,7 +346,7 @@ function createCalls(options: GatewayOptions) {
 /** Starts to push metrics, if the operator asked for it. The result stores waiting rows and pushes a last time. */
 function startLog(
   options: GatewayOptions,
-  { outbound, metrics, responses, cache, verdictFeedback, logReader }: Services,
+  { outbound, metrics, responses, cache, verdictFeedback, logReader, routing }: Services,
   {
     queue,
     limitJournal,
@@ -364,6 +365,7 @@ function startLog(
     limitJournal?.close();
     await lateHooks.close();
     await push?.close();
+    routing.measureExchange?.close();
     await logReader.close();
   };
 }
@@ -435,7 +437,10 @@ export async function createServices(
     clientAddress: createClientAddress(options.trustedProxies ?? []),
     providers,
     guardrails,
-    routing,
+    routing: {
+      ...routing,
+      measureExchange: await createMeasureExchange(options, parts, { routing, now: clock.monotonic }),
+    },
     authTools: await createAuthTools(options, identity.control, { outbound, clock }),
     headerPrefixes,
     headerRules: createHeaderRules(headerPrefixes),

@@ -97,6 +97,7 @@ export function startTimers(
   const everySecond = setInterval(() => {
     services.steadyTime(); // it notices jumps of the clock when it is read
     services.mcp.pool.clean();
+    services.routing.measureExchange?.run();
     // while the database is away the rows wait
     services.control.writeRefusals({ all: false }).catch(() => {});
     if (services.streams.size === 0) return;

@@ -1,6 +1,7 @@
 import { type ExactNumbers, type ExactValue, holdsInfinite, parseExact } from "../lib/exact-numbers.ts";
 import { findJsonExcess, membersOf } from "../lib/json.ts";
 import { WeightedCache } from "../lib/weighted-cache.ts";
+import type { MeasureExchange } from "./balance/exchange.ts";
 import { createMeasures, type Measures } from "./balance/measures.ts";
 import { type Breakers, createBreakers } from "./breaker.ts";
 import type { ConfigNode, TargetLimits } from "./config.ts";
@@ -14,6 +15,8 @@ export interface RoutingState {
   readonly breakers: Breakers;
   /** What is measured of targets of load balancers. */
   readonly measures: Measures;
+  /** Shares them among processes; absent without Redis. */
+  readonly measureExchange?: MeasureExchange | undefined;
   readonly budget: RetryBudget;
   readonly sticky: StickyStore;
   readonly limits: TargetLimits;

@@ -2,7 +2,7 @@ import { joinAverages, MovingAverage, type SharedAverage } from "./moving-averag
 import type { EjectionSettings } from "./settings.ts";
 
 /** What other processes measure of a target, added up. */
-interface SharedMeasure {
+export interface SharedMeasure {
   readonly pending: number;
   readonly firstMs: SharedAverage;
   readonly tokenMs: SharedAverage;
