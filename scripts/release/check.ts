@@ -5,12 +5,26 @@ import { mkdirSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
 import { ensureConsole, installReleaseTools } from "../lib.mjs";
+import { checkMaterials } from "./bill-of-materials.ts";
+import { checkBinaries } from "./binaries.ts";
+import { checkChart } from "./charts.ts";
+import { checkDebianPackage } from "./debian-package.ts";
+import { checkHosts } from "./hosts.ts";
+import { checkImage } from "./image.ts";
 import { checkPackage } from "./npm-package.ts";
 import { CannotCheckError, releaseFolder } from "./run.ts";
+import { checkUnit } from "./unit.ts";
 
 /** What a release consists of, in the order in which it is built. */
 const steps: Readonly<Record<string, () => Promise<void>>> = {
   npm: checkPackage,
+  binaries: checkBinaries,
+  image: checkImage,
+  unit: checkUnit,
+  debian: checkDebianPackage,
+  chart: checkChart,
+  hosts: checkHosts,
+  materials: checkMaterials,
 };
 
 const { values, positionals } = parseArgs({ allowPositionals: true, options: { complete: { type: "boolean" } } });

@@ -14,6 +14,7 @@ import { toPrintable } from "../lib/printable.ts";
 import { Email, Name, Slug, Time } from "../schemas/control.ts";
 import { type Command, type Outcome, UsageError, withDatabase } from "./command.ts";
 import { loadUsedSettings, nodeMac } from "./environment.ts";
+import { checkHealth } from "./health-command.ts";
 import { type LogsOptions, logFilterNames, showLogs } from "./logs-command.ts";
 import { dropKey, listKeys, rotateKeys } from "./master-key-commands.ts";
 import { updateModels } from "./models-command.ts";
@@ -218,6 +219,17 @@ export const commands: readonly Command[] = [
     options: [],
     positionals: 0,
     run: async () => ({ lines: describeVariables() }),
+  },
+  {
+    name: "health",
+    parameters: "",
+    about: [
+      "Asks the gateway that serves on this machine, at HOST and PORT, whether it is alive. It is for health checks of",
+      "containers that have no other program.",
+    ],
+    options: [],
+    positionals: 0,
+    run: checkHealth,
   },
   {
     name: "keys list",

@@ -6,6 +6,7 @@ import { bunIdleTimeout } from "./bun.ts";
 import { describeFailure, runCommand } from "./cli.ts";
 import { connectionOnDeno } from "./deno.ts";
 import { type HostSettings, loadSettings } from "./environment.ts";
+import { place } from "./place.ts";
 import { createProcessLog } from "./process-log.ts";
 import { runtime } from "./runtime-transport.ts";
 import {
@@ -82,12 +83,6 @@ function prepare(): Promise<Gateway> {
 }
 
 let hostBanner: ((address: string) => void) | undefined;
-
-/** Port and host name, read when a host needs them. */
-function place(): { hostname: string; port: number } {
-  const { HOST = "127.0.0.1", PORT = 8787, MCP_PORT = 8788, SERVER_MODE } = process.env;
-  return { hostname: HOST, port: Number(SERVER_MODE?.trim().toLowerCase() === "mcp" ? MCP_PORT : PORT) };
-}
 
 /** The default export for hosts. */
 export const host = {

@@ -19,6 +19,22 @@ test("--version is the one of package.json", async () => {
   });
 });
 
+test("health says whether a gateway serves at HOST and PORT, and touches nothing", async () => {
+  const folder = createFolder();
+  const askHealth = (env: Record<string, string>) => runCommand(["health"], { cwd: folder, env });
+  await withGateway({}, async ({ url }) => {
+    const { port } = new URL(url);
+    for (const HOST of ["127.0.0.1", "0.0.0.0"]) {
+      const { code, output } = await askHealth({ HOST, PORT: port });
+      assert.deepEqual([code, output], [0, `http://127.0.0.1:${port}/health answers\n`]);
+    }
+  });
+  const { code, output } = await askHealth({ PORT: "1" });
+  assert.equal(code, 1);
+  assert.match(output, /^Cannot reach http:\/\/127\.0\.0\.1:1\/health\n/);
+  assert.deepEqual(readdirSync(folder), []);
+});
+
 for (const args of [["--help"], ["keys", "rotate", "-h"]]) {
   test(`${args.join(" ")} shows every command and touches nothing`, async () => {
     const folder = createFolder();
