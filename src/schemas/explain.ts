@@ -46,6 +46,13 @@ export const ExplainResponse = v.object({
       why: v.string(),
     }),
   ),
+  /** Who runs tools that the request asks its model to use. Absent: it asks for none. */
+  server_tools: v.optional(
+    v.object({
+      /** `gateway`, or `targets` where they search themselves or refuse the tool. */
+      web_search: v.picklist(["gateway", "targets"]),
+    }),
+  ),
   conditions: v.array(v.object({ label: v.string(), query: v.unknown(), matched: v.boolean(), why: v.string() })),
   /** What groups decided that go by what is in the request; absent without such groups. */
   auto: v.optional(v.array(AutoLog)),

@@ -592,3 +592,23 @@ test("POST /v1/configs/explain does not read external secret stores", async () =
   await chat(gateway, undefined, { "x-gateway-provider": "@outside" });
   assert.ok(upstream.connections > connections);
 });
+
+for (const [config, body, tools] of [
+  [{ provider: "groq", api_key: "k" }, {}, undefined],
+  [{ provider: "groq", api_key: "k" }, { web_search_options: {} }, { web_search: "targets" }],
+  [{ provider: "groq", api_key: "k", server_tools: search() }, { web_search_options: {} }, { web_search: "gateway" }],
+  [
+    { provider: "perplexity-ai", api_key: "k", server_tools: search() },
+    { web_search_options: {} },
+    { web_search: "targets" },
+  ],
+] as const) {
+  test(`explain says who searches for ${JSON.stringify(body)} with ${JSON.stringify(config)}`, async () => {
+    const plan = await explain(config, { body: { model: "m", messages: [], ...body } });
+    assert.deepEqual(plan.server_tools, tools);
+  });
+}
+
+function search() {
+  return { web_search: { model: "@main/auto" } };
+}

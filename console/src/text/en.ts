@@ -1127,6 +1127,7 @@ export const en = {
     totalTimeout: (time: string) => `${time} in all`,
     cache: (mode: string) => `${mode} cache`,
     promptCache: "prompt cache of the provider",
+    webSearch: (source: string) => `web search by ${source}`,
     breaker: "circuit breaker",
     affinity: "affinity",
     sticky: "sticky",

@@ -3,6 +3,7 @@ import { GatewayError } from "../../errors.ts";
 import { readLines } from "../../lib/lines.ts";
 import type { InlineRules } from "../../providers/core/records.ts";
 import type { BatchLine } from "../../schemas/batches.ts";
+import { refuseServerTool } from "../call/refused-tools.ts";
 import { isBlank, maxLineBytes, parseLine } from "./lines.ts";
 import { type StepParts, tenantOf } from "./progress.ts";
 import { ProviderFailure } from "./provider-request.ts";
@@ -57,7 +58,7 @@ export async function toInlineCreation(row: GatewayBatchRow, { toEntry }: Inline
   const lists = new Map<string, Set<string>>();
   try {
     for await (const line of await openRequests(row, parts)) {
-      const { entry, headers = {} } = toEntry(line, { drop: () => {} });
+      const { entry, headers = {} } = toEntry(line, { drop: (member) => refuseServerTool(member, "chat") });
       requests.push(entry);
       for (const [name, members] of Object.entries(headers)) {
         lists.set(name, new Set([...(lists.get(name) ?? []), ...members]));

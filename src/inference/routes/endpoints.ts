@@ -28,7 +28,8 @@ import { ingestEndpoints } from "../ingest/endpoints.ts";
 import { isPassedOn, runPassthrough } from "../passthrough/passthrough.ts";
 import { runInference } from "../pipeline/run.ts";
 import { runRealtime } from "../realtime/realtime.ts";
-import { asksForSearch, runChatSearch } from "../tools/chat-rounds.ts";
+import { asksForSearch } from "../tools/asks-for-search.ts";
+import { runChatSearch } from "../tools/chat-rounds.ts";
 import { withoutOwnUses } from "../tools/messages-history.ts";
 import { mayUseTools, planTools, runTools } from "../tools/messages-rounds.ts";
 import { planWebSearch } from "../tools/plan-search.ts";
@@ -80,7 +81,7 @@ const runMessages: UnifiedHandler<"messages"> = (body, context) => {
 /** Serves `POST /chat/completions`: a model may search the web. */
 const runChat: UnifiedHandler<"chat"> = (body, context) => {
   const { value } = body;
-  if (!asksForSearch(value)) return runPlainChat(body, context);
+  if (!asksForSearch("chat", value)) return runPlainChat(body, context);
   const planned = planWebSearch("chat", value, context);
   return planned.then((settings) => (settings ? runChatSearch(value, settings, context) : runPlainChat(body, context)));
 };

@@ -32,6 +32,8 @@ import { modelOf, requireForwardedModels } from "../target/model-list.ts";
 import { requireTargetModel, withTargetModel } from "../target/named-config.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
 import { readTimeout } from "../target/target.ts";
+import { asksForSearch, isSearchingOperation } from "../tools/asks-for-search.ts";
+import { findWebSearch } from "../tools/plan-search.ts";
 
 type ShownAttempt = ExplainResponse["attempts"][number];
 
@@ -207,6 +209,13 @@ async function showAttempt(attempt: PlannedAttempt, sample: Sample, warnings: st
   }
 }
 
+/** Who searches the web for the request; undefined if it does not ask for that. */
+async function explainTools({ operation, body, config, context }: Sample): Promise<ExplainResponse["server_tools"]> {
+  if (!operation || !isSearchingOperation(operation) || !asksForSearch(operation, body)) return undefined;
+  const settings = await findWebSearch(config, body, { operation, context });
+  return { web_search: settings ? "gateway" : "targets" };
+}
+
 /** What an explanation is made from. */
 interface ExplainParts {
   services: Services;
@@ -266,11 +275,13 @@ export async function explainConfig(
     attempts.push(await showAttempt(attempt, sample, warnings));
   }
   const { contentRules } = services;
+  const tools = await explainTools(sample);
   const answer: ExplainResponse = {
     object: "plan",
     ...(found.named && { alias: { name: found.named.name, target: found.named.leadsTo } }),
     // as when the saved config itself is shown
     attempts: found.slug === null ? attempts : attempts.map((attempt) => showContent(attempt, contentRules)),
+    ...(tools && { server_tools: tools }),
     conditions: [...plan.conditions],
     ...(plan.auto.length > 0 && {
       auto: plan.auto.map(({ label, target, by, reason }) => ({ label, target, by, reason })),

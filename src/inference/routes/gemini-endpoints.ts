@@ -28,7 +28,8 @@ import {
 import { isPassedOn, runPassthrough } from "../passthrough/passthrough.ts";
 import { runInference } from "../pipeline/run.ts";
 import { toStreamForm } from "../stream/gemini-stream.ts";
-import { asksForSearch, runGeminiSearch } from "../tools/gemini-rounds.ts";
+import { asksForSearch } from "../tools/asks-for-search.ts";
+import { runGeminiSearch } from "../tools/gemini-rounds.ts";
 import { planWebSearch } from "../tools/plan-search.ts";
 import { getGeminiModel, listGeminiModels } from "./gemini-models.ts";
 
@@ -91,7 +92,7 @@ function answerAction<Name extends OperationName>(
     // the cast: the endpoint's schema accepted the body, and with its model it is this operation's request
     const value = toRequest(body.value, context.params) as unknown as Operations[Name]["request"];
     body.text = "";
-    const isSearching = operation === "generateContent" && asksForSearch(value);
+    const isSearching = operation === "generateContent" && asksForSearch("generateContent", value);
     const settings = isSearching ? await planWebSearch("generateContent", value, context) : undefined;
     const reply = settings
       ? await runGeminiSearch(value as GenerateContentRequest, settings, context) // the operation says which request it is

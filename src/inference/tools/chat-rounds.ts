@@ -182,11 +182,6 @@ class ChatRounds implements RoundForm {
   }
 }
 
-/** Whether a chat asks for a search of the web. */
-export function asksForSearch({ web_search_options: options, tools }: Item): boolean {
-  return isObject(options) || objectsIn(tools).some(isSearch);
-}
-
 /** Answers a chat whose model searches the web: it calls a function, in rounds. */
 export function runChatSearch(
   request: ChatRequest,

@@ -182,11 +182,6 @@ class GeminiRounds implements RoundForm {
   }
 }
 
-/** Whether a request asks for a search of the web. */
-export function asksForSearch(request: Item): boolean {
-  return Array.isArray(request.tools) && wishOfGemini(request) !== undefined;
-}
-
 /** Answers a request whose model searches the web: it calls a function, in rounds. */
 export function runGeminiSearch(
   request: GenerateContentRequest,

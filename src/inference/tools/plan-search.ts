@@ -9,9 +9,7 @@ import { listLeaves, readLeafDestination } from "../target/config-target.ts";
 import { modelOf } from "../target/model-list.ts";
 import { withTargetModel } from "../target/named-config.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
-
-/** Operations in which models search the web. */
-type SearchingOperation = "chat" | "messages" | "responses" | "generateContent";
+import type { SearchingOperation } from "./asks-for-search.ts";
 
 /** Whether the model of a target searches the web itself. Of custom hosts nothing is assumed. */
 async function searchesItself(
@@ -43,6 +41,17 @@ async function everyTargetSearches(
   return true;
 }
 
+/** How the gateway searches the web for a request with this config; undefined where its targets do, or it has no search. */
+export async function findWebSearch(
+  config: RequestConfig,
+  request: object,
+  parts: { operation: SearchingOperation; context: CallerContext },
+): Promise<WebSearchSettings | undefined> {
+  const settings = config.node.serverTools?.webSearch;
+  if (!settings || settings.isAlways) return settings;
+  return (await everyTargetSearches(config, request, parts)) ? undefined : settings;
+}
+
 /**
  * How the gateway searches the web for a request that asks for it; undefined where its targets do, or its config has no
  * search.
@@ -55,7 +64,5 @@ export async function planWebSearch(
   context: CallerContext,
 ): Promise<WebSearchSettings | undefined> {
   const config = await readRequestConfig(context, modelOf(request));
-  const settings = config.node.serverTools?.webSearch;
-  if (!settings || settings.isAlways) return settings;
-  return (await everyTargetSearches(config, request, { operation, context })) ? undefined : settings;
+  return findWebSearch(config, request, { operation, context });
 }

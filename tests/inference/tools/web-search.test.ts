@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { after, before, beforeEach, test } from "node:test";
 import { createMcpGateway, mcpServer, serversOf } from "../../mcp/support.ts";
 import { call, done } from "../../support/control.ts";
-import { createTestGateway, type TestGateway, waitForLogs, workspaceKey } from "../../support/gateway.ts";
+import { adminKey, createTestGateway, type TestGateway, waitForLogs, workspaceKey } from "../../support/gateway.ts";
 import { type RecordingUpstream, startRecordingUpstream } from "../../support/upstream.ts";
 import { createWire } from "../../support/wire.ts";
 
@@ -460,6 +460,48 @@ test("a config whose search provider does not exist is refused", async () => {
   const { status, text } = await ask("/v1/chat/completions", { model: "m", messages }, config);
   assert.equal(status, 400, text);
   assert.match(text, /gone/);
+});
+
+test("a key that may not choose a config searches by its default config, whose search is a saved config", async () => {
+  const as = { key: workspaceKey };
+  const saved = { provider: "@find", override_params: { model: "auto" } };
+  const searcher = await done(
+    call<{ slug: string }>(gateway, "POST /configs", { ...as, body: { name: "searcher", config: saved } }),
+  );
+  const stored = {
+    name: "together-i",
+    slug: "together-i",
+    ai_provider_id: "together-ai",
+    key: "k",
+    configurations: { custom_host: `${upstream.url}/v1` },
+    create_default_provider: false,
+  };
+  await done(call(gateway, "POST /integrations", { ...as, body: stored }));
+  const provider = { name: "chats", slug: "chats", integration_id: "together-i" };
+  await done(call(gateway, "POST /providers", { ...as, body: provider }));
+  const config = { provider: "@chats", server_tools: { web_search: { model: searcher.slug } } };
+  const own = await done(
+    call<{ slug: string }>(gateway, "POST /configs", { ...as, body: { name: "default", config } }),
+  );
+  const key = await done(
+    call<{ key: string }>(gateway, "POST /api-keys/workspace/service", {
+      key: adminKey,
+      body: {
+        name: "locked",
+        workspace_id: "default",
+        scopes: ["completions.write"],
+        defaults: { config_id: own.slug, allow_config_override: false },
+      },
+    }),
+  );
+  const response = await gateway.fetch("/v1/chat/completions", {
+    method: "POST",
+    headers: { "x-gateway-api-key": key.key, "content-type": "application/json" },
+    body: JSON.stringify({ model: "m", messages, web_search_options: {} }),
+  });
+  const text = await response.text();
+  assert.equal(response.status, 200, text);
+  assert.deepEqual([searched.length, /url_citation/.test(text)], [1, true], JSON.stringify(asked[1]));
 });
 
 /** Providers that search themselves, with the paths of their requests. */

@@ -64,6 +64,9 @@ function settingsOf(node: JsonObject): readonly string[] {
   if (typeof node.total_timeout === "number") found.push(words.totalTimeout(formatDuration(node.total_timeout)));
   if (cache !== "") found.push(words.cache(cache));
   if (node.prompt_cache !== undefined && node.prompt_cache !== false) found.push(words.promptCache);
+  const search = membersOf(membersOf(node.server_tools).web_search);
+  const searcher = textOf(search.model) || textOf(membersOf(search.mcp).server);
+  if (searcher !== "") found.push(words.webSearch(searcher));
   if (node.cb_config !== undefined || strategy.cb_config !== undefined) found.push(words.breaker);
   if (strategy.affinity === true) found.push(words.affinity);
   if (membersOf(strategy.sticky).enabled === true) found.push(words.sticky);

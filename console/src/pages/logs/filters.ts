@@ -24,6 +24,7 @@ const operations = [
   "complete",
   "embed",
   "rerank",
+  "search",
   "moderate",
   "generateContent",
   "generateImage",
