@@ -34,6 +34,7 @@ import { deploymentEndpoints } from "./organisation/deployments.ts";
 import { organisationEndpoints } from "./organisation/organisation.ts";
 import { workspaceEndpoints } from "./organisation/workspaces.ts";
 import { explainPolicyEndpoints } from "./policies/explain.ts";
+import { labelPolicyEndpoints } from "./policies/label-policies.ts";
 import { rateLimitPolicyEndpoints } from "./policies/rate-limits.ts";
 import { usageLimitPolicyEndpoints } from "./policies/usage-limits.ts";
 import { collectionEndpoints } from "./prompts/collections.ts";
@@ -71,6 +72,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...promptVersionEndpoints,
   ...usageLimitPolicyEndpoints,
   ...rateLimitPolicyEndpoints,
+  ...labelPolicyEndpoints,
   ...explainPolicyEndpoints,
   ...apiKeyEndpoints,
   ...pricingEndpoints,

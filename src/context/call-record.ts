@@ -4,6 +4,7 @@ import type { BucketState, Reservation } from "../policies/limit-store.ts";
 import type { PriceList } from "../pricing/own-prices.ts";
 import type { MeasuredCall } from "../routing/balance/measured-call.ts";
 import type { HookResult } from "../schemas/hooks.ts";
+import type { Labels } from "../schemas/labels.ts";
 import type {
   AttemptLog,
   AutoLog,
@@ -150,7 +151,9 @@ export interface CallRecord {
   /** Tokens of the same. */
   spentTokens: number;
   /** The stored provider that is called, its integration and its limits; null where the request names a provider itself. */
-  stored: { slug: string; integrationId: string; limits: readonly AppliedLimit[] } | null;
+  stored: { slug: string; integrationId: string; limits: readonly AppliedLimit[]; labels?: Labels } | null;
+  /** Labels that the saved config gives the target that is called. */
+  targetLabels: Labels | undefined;
   /** The model as the request names it. */
   requestedModel: string | null;
   /** What that is, where it is no provider's model: an alias, or a saved config. */
@@ -253,6 +256,7 @@ export function createCallRecord(): CallRecord {
     spent: 0,
     spentTokens: 0,
     stored: null,
+    targetLabels: undefined,
     requestedModel: null,
     named: null,
     booking: null,

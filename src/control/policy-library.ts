@@ -3,6 +3,7 @@ import type { RateLimitPolicyRow, UsageLimitPolicyRow } from "../db/tables/polic
 import { readTogether, type Tenant } from "../db/tenant-store.ts";
 import { type StoredRateLimit, type StoredUsageLimit, toRateLimit, toUsageLimit } from "../policies/applied.ts";
 import type { Condition, GroupBy } from "../policies/conditions.ts";
+import { LabelPolicies } from "../policies/label-policy.ts";
 import type { Limit } from "../policies/limit-store.ts";
 import { type ActivePolicy, PolicySet } from "../policies/policy-set.ts";
 
@@ -60,4 +61,13 @@ export async function readToolPolicies(
 ): Promise<PolicyLibrary> {
   const rows = await rateLimitPolicies.all(tenant, { where: { status: "active", target: "mcp_tools" } });
   return rows.length === 0 ? undefined : new PolicySet(rows.map(toRatePolicy));
+}
+
+/** Reads the active policies of a workspace on labels of targets. */
+export async function readLabelPolicies(
+  { labelPolicies }: Pick<ControlStores, "labelPolicies">,
+  tenant: Tenant,
+): Promise<LabelPolicies | undefined> {
+  const rows = await labelPolicies.all(tenant, { where: { status: "active" } });
+  return rows.length === 0 ? undefined : new LabelPolicies(rows);
 }

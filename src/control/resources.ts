@@ -8,6 +8,7 @@ import {
   readMcpServers,
   type StoredMcpServer,
 } from "../mcp/registry/mcp-library.ts";
+import type { LabelPolicies } from "../policies/label-policy.ts";
 import { type AliasLibrary, joinAliases, readAliases } from "./alias-library.ts";
 import { readConfigs, type StoredConfig } from "./config-library.ts";
 import {
@@ -20,7 +21,7 @@ import {
   withoutOthers,
 } from "./guardrail-library.ts";
 import { joinMembers, type Members, readRoles, readUsers } from "./members.ts";
-import { type PolicyLibrary, readPolicies, readToolPolicies } from "./policy-library.ts";
+import { type PolicyLibrary, readLabelPolicies, readPolicies, readToolPolicies } from "./policy-library.ts";
 import { type PartialLibrary, type PromptLibrary, readPartials, readPrompts } from "./prompt-library.ts";
 import {
   joinIntegrations,
@@ -51,6 +52,8 @@ export interface WorkspaceView {
   defaultGuardrails: DefaultGuardrails;
   members: Members;
   policies: PolicyLibrary;
+  /** Undefined where it has none. */
+  labelPolicies: LabelPolicies | undefined;
   /** MCP servers by slug. */
   mcpServers: ReadonlyMap<string, StoredMcpServer>;
   /** Those for calls of MCP tools. */
@@ -124,6 +127,7 @@ export const resources = {
   prompts: defineResource("workspace", ["prompts", "promptVersions", "promptLabels", "labels"], readPrompts),
   partials: defineResource("workspace", ["partials", "partialVersions"], readPartials),
   guardrails: defineResource("workspace", ["guardrails", "guardrailVersions", "secrets"], readGuardrails),
+  labelPolicies: defineResource("workspace", ["labelPolicies"], readLabelPolicies),
   policies: defineResource("workspace", ["usageLimitPolicies", "rateLimitPolicies"], readPolicies),
   toolPolicies: defineResource("workspace", ["rateLimitPolicies"], readToolPolicies),
   sharedToolGuardrails: defineResource("shared", ["guardrails", "guardrailVersions", "secrets"], readToolGuardrails),
@@ -173,6 +177,7 @@ export function createAssembler(): (slices: Slices) => WorkspaceView | undefined
       prompts,
       partials,
       policies,
+      labelPolicies: slices.labelPolicies,
       toolPolicies,
       toolGuardrails: { guardrails: toolGuardrails, defaultGuardrails: withoutOthers(defaults, guardrails) },
       providers: providersOf(slices.providers, slices.sharedIntegrations, slices.integrations, slices.references),

@@ -37,6 +37,8 @@ const nodeDescriptions: Descriptions = {
   strict_open_ai_compliance: "Limits responses to OpenAI's fields",
   fetch_integrated_models: "Lists the models of the workspace; at the root only",
   metadata: "Refused when a config is saved",
+  labels: "Labels of the targets, such as region and zero_retention",
+  require_labels: "Labels that a target must have to be called, each with its value or a list of values",
   before_request_hooks: "Guardrails and mutators before the call",
   after_request_hooks: "Guardrails and mutators after the call",
   input_guardrails: "Guardrails of the request, by slug or inline",

@@ -1,3 +1,4 @@
+import type { LabelRules, Labels } from "../schemas/labels.ts";
 import type { PromptCacheSettings } from "../schemas/routing.ts";
 import type { ErrorCode, ModelNeed } from "../schemas/routing-choice.ts";
 import type { BalanceSettings } from "./balance/settings.ts";
@@ -89,6 +90,10 @@ export interface InheritedSettings {
   cache: CacheSettings | undefined;
   /** Prefixes of prompts are marked for the provider's cache; false: they are not, whatever the parent says. */
   promptCache: PromptCacheSettings | false | undefined;
+  /** What holds for the targets, such as their region. Inner labels are added to outer ones. */
+  labels: Labels | undefined;
+  /** Labels that a target must have to be called; inner rules are added to outer ones. */
+  requireLabels: LabelRules | undefined;
   requestTimeoutMs: number | undefined;
   totalTimeoutMs: number | undefined;
   streamIdleTimeoutMs: number | undefined;

@@ -30,11 +30,18 @@ function inheritHooks(parent: InheritedSettings["hooks"], own: InheritedSettings
   return Object.fromEntries(members);
 }
 
+/** Merges labels, or rules on them, by name. */
+function mergeLabels<Value extends object>(parent: Value | undefined, own: Value | undefined): Value | undefined {
+  return parent && own ? { ...parent, ...own } : (own ?? parent);
+}
+
 /** Settings of an empty config. */
 export const noSettings: InheritedSettings = {
   retry: undefined,
   cache: undefined,
   promptCache: undefined,
+  labels: undefined,
+  requireLabels: undefined,
   requestTimeoutMs: undefined,
   totalTimeoutMs: undefined,
   streamIdleTimeoutMs: undefined,
@@ -57,6 +64,8 @@ export function inherit(parent: InheritedSettings, own: InheritedSettings): Inhe
     retry: own.retry ?? parent.retry,
     cache: own.cache ?? parent.cache,
     promptCache: own.promptCache ?? parent.promptCache,
+    labels: mergeLabels(parent.labels, own.labels),
+    requireLabels: mergeLabels(parent.requireLabels, own.requireLabels),
     requestTimeoutMs: own.requestTimeoutMs ?? parent.requestTimeoutMs,
     totalTimeoutMs: own.totalTimeoutMs ?? parent.totalTimeoutMs,
     streamIdleTimeoutMs: own.streamIdleTimeoutMs ?? parent.streamIdleTimeoutMs,

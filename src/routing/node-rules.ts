@@ -34,6 +34,7 @@ const settingsMembers = [
   "fetch_integrated_models",
   "metadata",
   "prompt_cache",
+  "require_labels",
 ];
 /** Fields that cannot be combined with `passthrough` at the root. */
 const exclusiveMembers = ["override_params", "input_guardrails", "output_guardrails"];

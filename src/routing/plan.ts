@@ -59,13 +59,16 @@ interface UnfitTarget {
 export interface Plan {
   root: PlanNode;
   conditions: readonly ConditionResult[];
-  /** Targets that were skipped, because their circuit is open or they are ejected. */
+  /** Targets that were skipped, because their circuit is open, they are ejected, or they must not be called. */
   skipped: readonly LeftOut[];
   /** Targets that were skipped because their models lack what the request needs, and what that is. */
   unfit: readonly UnfitTarget[];
   /** What groups decided that go by what is in the request. */
   auto: readonly AutoChoice[];
 }
+
+/** Why a leaf must not be called; undefined where it may. */
+export type RefusalOf = (leaf: ConfigNode) => Error | undefined;
 
 /** Input of a plan besides the config. */
 export interface PlanInput {
@@ -87,16 +90,29 @@ export interface PlanInput {
   unfit?: ReadonlyMap<ConfigNode, string> | undefined;
   /** What groups decided that go by what is in the request. Absent: nothing is known of it. */
   auto?: ReadonlyMap<ConfigNode, AutoDecision> | undefined;
+  /** Absent: every leaf may be called. */
+  refusalOf?: RefusalOf | undefined;
 }
 
 /** The config has no target for this request. */
 export class PlanError extends Error {
-  override readonly name = "PlanError";
+  override readonly name: string = "PlanError";
   /** Path in the config. */
   readonly path: string;
   constructor(path: string, message: string) {
     super(message);
     this.path = path;
+  }
+}
+
+/** No target of a node may be called for this request. */
+export class RefusedTargetError extends PlanError {
+  override readonly name = "RefusedTargetError";
+  /** Why the first of them may not. */
+  readonly refusal: Error;
+  constructor(path: string, refusal: Error) {
+    super(path, refusal.message);
+    this.refusal = refusal;
   }
 }
 
@@ -158,12 +174,15 @@ class Planner {
 
   plan(node: ConfigNode, above: Above): PlanNode {
     const { strategy, targets, merged } = node;
-    if (!strategy) return { kind: "attempt", attempt: { node, settings: merged, ...above } };
+    if (!strategy) {
+      this.#requireAllowed(node);
+      return { kind: "attempt", attempt: { node, settings: merged, ...above } };
+    }
     if (targets.length === 0) throw new PlanError(node.path, "Invalid config passed: there are no targets");
     const isConditional = strategy.mode === "conditional";
     // conditions choose by request, regardless of open circuits
     const watching = isConditional ? undefined : (strategy.breaker ?? above.breaker);
-    const fit = isConditional ? targets : this.#fitting(candidatesOf(node));
+    const fit = isConditional ? targets : this.#fitting(this.#allowed(node, candidatesOf(node)));
     const closed = isConditional ? targets : this.#closed(fit, watching);
     // if the circuits of all targets are open, they are ignored
     const isBypassed = closed.length === 0;
@@ -194,6 +213,35 @@ class Planner {
         return this.plan(target, below(why));
       }
     }
+  }
+
+  /** The first reason why no call below a node may be made; undefined where one may. */
+  #refusal(node: ConfigNode): Error | undefined {
+    const { refusalOf } = this.#input;
+    if (!refusalOf) return undefined;
+    if (!node.strategy) return refusalOf(node);
+    const below = candidatesOf(node).map((target) => this.#refusal(target));
+    return below.every((refusal) => refusal !== undefined) ? below[0] : undefined;
+  }
+
+  #requireAllowed(leaf: ConfigNode): void {
+    const refusal = this.#input.refusalOf?.(leaf);
+    if (refusal) throw new RefusedTargetError(leaf.path, refusal);
+  }
+
+  /** The targets that may be called. */
+  #allowed(node: ConfigNode, targets: readonly ConfigNode[]): readonly ConfigNode[] {
+    if (!this.#input.refusalOf) return targets;
+    let first: Error | undefined;
+    const allowed = targets.filter((target) => {
+      const refusal = this.#refusal(target);
+      if (!refusal) return true;
+      first ??= refusal;
+      this.skipped.push({ path: target.path, why: refusal.message });
+      return false;
+    });
+    if (allowed.length === 0 && first) throw new RefusedTargetError(node.path, first);
+    return allowed;
   }
 
   /** Plans of the targets of a fallback, without dead ends. */

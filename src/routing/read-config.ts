@@ -5,6 +5,7 @@ import { isObject, stringOf } from "../lib/json.ts";
 import { toSnake } from "../lib/member-names.ts";
 import { maxConditionPatterns, maxConfigPatterns } from "../lib/pattern-limits.ts";
 import { ejectionMembers } from "../schemas/balance.ts";
+import type { LabelRules, Labels } from "../schemas/labels.ts";
 import {
   breakerMembers,
   cacheMembers,
@@ -374,6 +375,8 @@ class ConfigReader {
       retry: this.#readRetry(members.retry, join(path, "retry")),
       cache: this.#readCache(members.cache, join(path, "cache")),
       promptCache: this.#readPromptCache(members.prompt_cache, join(path, "prompt_cache")),
+      labels: isObject(members.labels) ? (members.labels as Labels) : undefined, // checked by the schema, as is the next
+      requireLabels: isObject(members.require_labels) ? (members.require_labels as LabelRules) : undefined,
       // zero means no separate limit
       requestTimeoutMs: numberOf(members.request_timeout) || undefined,
       totalTimeoutMs: numberOf(members.total_timeout) || undefined,

@@ -16,6 +16,7 @@ import {
   Time,
   UsageLimitList,
 } from "./control.ts";
+import { Labels, ShownLabels } from "./labels.ts";
 import { ModelFacts } from "./model-facts.ts";
 import { changesOf, closedObject, IsoTime, JsonObject, listOf } from "./objects.ts";
 
@@ -90,6 +91,7 @@ export const CreateIntegration = closedObject({
   default_provider_slug: v.nullish(Slug),
   secret_mappings: v.nullish(SecretMappings),
   pricing_adjustments: PricingAdjustments,
+  labels: v.nullish(Labels),
 });
 export type CreateIntegration = v.InferOutput<typeof CreateIntegration>;
 
@@ -101,6 +103,7 @@ export const UpdateIntegration = changesOf({
   configurations: Configurations,
   secret_mappings: v.nullish(SecretMappings),
   pricing_adjustments: PricingAdjustments,
+  labels: v.nullish(Labels),
   workspace_id: v.nullish(Reference),
 });
 export type UpdateIntegration = v.InferOutput<typeof UpdateIntegration>;
@@ -344,6 +347,8 @@ export const IntegrationSummary = v.object({
   description: v.nullable(v.string()),
   status: v.picklist(integrationStatuses),
   tags: v.null(),
+  /** Labels by which configs and policies choose; null without any. */
+  labels: v.nullable(ShownLabels),
   created_at: IsoTime,
   /** Null if it never changed. */
   last_updated_at: v.nullable(IsoTime),

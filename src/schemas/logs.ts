@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { HookResults } from "./hooks.ts";
+import { ShownLabels } from "./labels.ts";
 import { ErrorCode } from "./routing-choice.ts";
 import type { StoredHookResults } from "./stored-hooks.ts";
 
@@ -211,6 +212,8 @@ export const LogRow = v.object({
   prompt_slug: v.optional(v.string()),
   prompt_version_id: v.optional(v.string()),
   dropped_params: v.optional(v.array(v.string())),
+  /** Labels of the target that was called: those of its integration, and of its target in a saved config. */
+  labels: v.optional(ShownLabels),
   /** Results of hooks; those that ran after the response are only included when a single row is read. */
   hook_results: v.optional(HookResults),
   /** Whether every check passed; absent where none ran before the response was sent. */

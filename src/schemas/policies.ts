@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import { Reference, Text, Time, wholeFrom } from "./control.ts";
+import { LabelRules, ShownLabelRules } from "./labels.ts";
 import { changesOf, closedObject, IsoTime, listOf } from "./objects.ts";
 
 /** States of a policy. */
@@ -42,6 +43,15 @@ const RateKey = v.pipe(
   v.regex(
     /^(?:workspace_id|organisation_id|api_key|virtual_key|provider|config|prompt|model|endpoint_type|mcp_server|mcp_tool|user_id|metadata\.[^\0]{1,128})$/,
     "must be workspace_id, organisation_id, api_key, virtual_key, provider, config, prompt, model, endpoint_type, mcp_server, mcp_tool, user_id or metadata.<name>",
+  ),
+);
+
+/** What a policy on labels can look at: what is known before a target is chosen. */
+const LabelKey = v.pipe(
+  v.string(),
+  v.regex(
+    /^(?:workspace_id|organisation_id|api_key|endpoint_type|metadata\.[^\0]{1,128})$/,
+    "must be workspace_id, organisation_id, api_key, endpoint_type or metadata.<name>",
   ),
 );
 
@@ -164,18 +174,53 @@ export const UpdateRateLimitPolicy = changesOf({
 });
 export type UpdateRateLimitPolicy = v.InferOutput<typeof UpdateRateLimitPolicy>;
 
-/** What both kinds of policy show. */
-const shown = {
+/** Body of `POST /policies/labels`. */
+export const CreateLabelPolicy = closedObject({
+  ...shared,
+  conditions: Conditions(LabelKey),
+  require_labels: LabelRules,
+});
+export type CreateLabelPolicy = v.InferOutput<typeof CreateLabelPolicy>;
+
+/** Body of `PUT /policies/labels/{id}`. */
+export const UpdateLabelPolicy = changesOf({
+  ...shared,
+  conditions: v.optional(Conditions(LabelKey)),
+  require_labels: v.optional(LabelRules),
+  status: v.optional(OneOf(policyStatuses)),
+});
+export type UpdateLabelPolicy = v.InferOutput<typeof UpdateLabelPolicy>;
+
+/** What every kind of policy shows. */
+const shownOfAll = {
   id: v.string(),
   name: v.nullable(v.string()),
   description: v.nullable(v.string()),
   conditions: v.array(PolicyCondition),
-  group_by: v.array(PolicyGrouping),
   status: v.picklist(policyStatuses),
   workspace_id: v.string(),
   organisation_id: v.string(),
   created_at: IsoTime,
   last_updated_at: IsoTime,
+};
+
+/** A policy on labels in responses. */
+export const LabelPolicyRecord = v.object({
+  ...shownOfAll,
+  require_labels: ShownLabelRules,
+  object: v.literal("policy_labels"),
+});
+
+/** Response of `GET /policies/labels`. */
+export const LabelPolicyList = listOf(LabelPolicyRecord);
+
+/** Response of `POST /policies/labels`. */
+export const CreatedLabelPolicy = v.object({ id: v.string(), object: v.literal("policy_labels") });
+
+/** What policies that count show. */
+const shown = {
+  ...shownOfAll,
+  group_by: v.array(PolicyGrouping),
 };
 
 /** What a counter of a budget shows: dollars, tokens or requests. */

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { balanceMembers } from "./balance.ts";
 import { Reference, Text } from "./control.ts";
+import { LabelRules, Labels } from "./labels.ts";
 import { JsonObject } from "./objects.ts";
 import { ErrorCodes, ModelNeeds } from "./routing-choice.ts";
 
@@ -58,6 +59,8 @@ export const nodeMembers = {
   strict_open_ai_compliance: flag,
   fetch_integrated_models: flag,
   metadata: object,
+  labels: Labels,
+  require_labels: LabelRules,
   before_request_hooks: hooks(object, "must be a list of hooks"),
   after_request_hooks: hooks(object, "must be a list of hooks"),
   input_guardrails: hooks(guardrail, "must be a list of guardrails"),

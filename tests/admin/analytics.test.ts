@@ -389,6 +389,8 @@ const groupings: Readonly<Record<string, readonly [value: string, of: (row: LogD
   api_key: ["api_key", (row) => row.api_key_id],
   config: ["config", ({ config }) => config ?? ""],
   prompt: ["prompt", (row) => row.prompt_slug ?? ""],
+  region: ["region", ({ labels }) => String(labels?.region ?? "")],
+  zero_retention: ["zero_retention", ({ labels }) => String(labels?.zero_retention ?? "")],
 };
 
 interface GroupList {

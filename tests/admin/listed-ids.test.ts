@@ -66,6 +66,12 @@ const makers: Record<string, { key?: string; make?(): Promise<unknown>; deletion
   "/policies/rate-limits": {
     make: () => own("POST /policies/rate-limits", { ...policy, type: "requests", unit: "rpm", value: 5 }),
   },
+  "/policies/labels": {
+    make: () => {
+      const conditions = [{ key: "api_key", value: "a" }];
+      return own("POST /policies/labels", { conditions, require_labels: { region: "eu" } });
+    },
+  },
   "/api-keys": {
     make: () => own("POST /api-keys/workspace/service", { name: unique(), scopes: ["completions.write"] }),
   },

@@ -49,7 +49,9 @@ const analytics = [
   ...["users", "ai-models", "metadata/{key}", "provider", "integration", "ai_service", "model"].map(
     (name) => `groups/${name}`,
   ),
-  ...["status_code", "api_key", "config", "prompt", "workspace", "workspaces"].map((name) => `groups/${name}`),
+  ...["status_code", "api_key", "region", "zero_retention", "config", "prompt", "workspace", "workspaces"].map(
+    (name) => `groups/${name}`,
+  ),
 ];
 
 const rules: readonly Rule[] = [
@@ -73,6 +75,7 @@ const rules: readonly Rule[] = [
   ["GET /policies/usage-limits/{id}/entities", "any", "policies.read"],
   ["PUT /policies/usage-limits/{id}/entities/{id}/reset", "any", "policies.update"],
   ...crud("/policies/rate-limits", "any", ["policies"]),
+  ...crud("/policies/labels", "any", ["policies"]),
   ["GET /policies/explain", "any", "policies.read", "policies.list"],
   ...crud("/integrations", "any", integrations, "{slug}"),
   ["GET /integrations/{slug}/models", "any", ...ofIntegrations("read")],

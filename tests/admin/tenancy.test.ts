@@ -108,6 +108,8 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
   };
   const usageLimit = await post("/policies/usage-limits", { ...policy, type: "cost", credit_limit: 1 });
   const rateLimit = await post("/policies/rate-limits", { ...policy, type: "requests", unit: "rpm", value: 1 });
+  const { group_by: _, ...conditional } = policy;
+  const labelPolicy = await post("/policies/labels", { ...conditional, require_labels: { region: "eu" } });
   const { id: invite } = await post("/admin/users/invites", {
     email: `${marker}@example.com`,
     role: "member",
@@ -130,6 +132,7 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
     guardrail: names(guardrail),
     usageLimit: [usageLimit.id],
     rateLimit: [rateLimit.id],
+    labelPolicy: [labelPolicy.id],
     workspace: [workspace_id, `${marker}-workspace`],
   };
 }
@@ -446,6 +449,7 @@ const references: readonly [route: string, build: (name: string, own: Place) => 
     "POST /policies/rate-limits",
     (name) => ({ conditions, group_by: grouping, type: "tokens", unit: "rpm", value: 1, workspace_id: name }),
   ],
+  ["POST /policies/labels", (name) => ({ conditions, require_labels: { region: "eu" }, workspace_id: name })],
   ["POST /api-keys/workspace/service", (name) => ({ name: "x", scopes: ["logs.view"], workspace_id: name })],
   [
     "POST /api-keys/workspace/user",

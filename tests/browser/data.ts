@@ -20,6 +20,7 @@ export async function fillStand({ gateway, call, workspaceId }: ConsoleStand, na
       targets: [{ provider: "echo" }, { provider: "echo", override_params: { model: "echo-2" } }],
     },
   });
+  await make("/v1/model-aliases", { name: "example-alias", target: { model: "@echo/echo-1" } });
   await make("/v1/guardrails", {
     name,
     checks: [{ id: "default.contains", parameters: { words: ["forbidden"], operator: "none" } }],
@@ -28,6 +29,9 @@ export async function fillStand({ gateway, call, workspaceId }: ConsoleStand, na
   const conditions = [{ key: "workspace_id", value: workspaceId }];
   const group = [{ key: "api_key" }];
   await make("/v1/policies/usage-limits", { name, conditions, group_by: group, type: "cost", credit_limit: 10 });
+  // requests of tests have no such metadata
+  const secret = [{ key: "metadata.class", value: "secret" }];
+  await make("/v1/policies/labels", { name, conditions: secret, require_labels: { region: "eu" } });
   await make("/v1/policies/rate-limits", {
     name,
     conditions,

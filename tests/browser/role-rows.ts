@@ -48,6 +48,9 @@ export interface RoleRow {
 
 const all = ["create", "edit", "delete"] as const;
 const conditions = { lines: [{ "Is one of": ["gpt-*"] }] };
+/** A name that requests can write as their model. */
+const aliasOf = (name: string): string => name.replaceAll(/[^A-Za-z0-9._-]/g, "-");
+const labelConditions = { lines: [{ "Is one of": ["*"] }] };
 const vault = { "URL of the vault": "https://vault.example", Token: "not-a-real-token" };
 const described = { change: { Description: "Changed by hand" }, changed: "Changed by hand" } as const;
 const everyone = { admin: all, manager: all, member: all } as const;
@@ -125,6 +128,17 @@ const connectRows: readonly RoleRow[] = [
     change: { Description: "Changed by hand" },
     changed: "Changed by hand",
     controls: [{ name: "Test credential", row: "POST /v1/providers/{id}/test", may: viewers }],
+  },
+  {
+    page: "/model-aliases",
+    api: "/v1/model-aliases",
+    owner: "workspaceKey",
+    existing: "example-alias",
+    may: notMembers,
+    form: (name) => ({ Name: aliasOf(name), Model: "@echo/echo-1" }),
+    called: aliasOf,
+    change: { Model: "@echo/echo-2" },
+    changed: "@echo/echo-2",
   },
   {
     page: "/integrations",
@@ -222,6 +236,16 @@ const governRows: readonly RoleRow[] = [
     form: (name) => ({ Name: name, Limit: "60", Conditions: conditions }),
     change: { Limit: "90" },
     changed: '"value":90',
+  },
+  {
+    page: "/label-policies",
+    api: "/v1/policies/labels",
+    owner: "workspaceKey",
+    existing: "Example",
+    may: notMembers,
+    form: (name) => ({ Name: name, "Required labels": '{"region":"eu"}', Conditions: labelConditions }),
+    change: { "Required labels": '{"region":"ch"}' },
+    changed: '"region":"ch"',
   },
 ];
 

@@ -91,6 +91,16 @@ const writes: readonly (readonly [string, () => Promise<unknown>, string[], stri
     [],
   ],
   [
+    "a policy on labels",
+    () =>
+      send("POST /policies/labels", {
+        ...at(),
+        conditions: [{ key: "api_key", value: "*" }],
+        require_labels: { region: "eu" },
+      }),
+    ["label_policies"],
+  ],
+  [
     "a virtual key",
     () => send("POST /virtual-keys", { ...at(), name: "v", provider: "echo", key: "fake-key-00000000" }),
     [...integrationTables, "integration_workspaces", "providers"],

@@ -9,6 +9,8 @@ const parent: InheritedSettings = {
   retry,
   cache,
   promptCache: { ttl: "1h" },
+  labels: { region: "eu" },
+  requireLabels: { region: "eu" },
   requestTimeoutMs: 1,
   totalTimeoutMs: 2,
   streamIdleTimeoutMs: 3,

@@ -39,6 +39,13 @@ const nodeMembers: readonly (readonly [name: string, written: unknown, member: s
   ["cache", { mode: "semantic", max_age: 60 }, "cache", { ...noCache, mode: "semantic", maxAgeSeconds: 60 }],
   ["cache", { mode: "simple", join: true }, "cache", { ...noCache, join: true }],
   ["cache", "simple", "cache", noCache],
+  [
+    "labels",
+    { region: "eu", zero_retention: true, team: "a" },
+    "labels",
+    { region: "eu", zero_retention: true, team: "a" },
+  ],
+  ["require_labels", { region: ["eu", "ch"] }, "requireLabels", { region: ["eu", "ch"] }],
   ["prompt_cache", true, "promptCache", { ttl: undefined }],
   ["prompt_cache", false, "promptCache", false],
   ["prompt_cache", { ttl: "1h" }, "promptCache", { ttl: "1h" }],
@@ -631,6 +638,27 @@ test("readConfig() never takes over prototypes from parameters", () => {
   assert.equal(overrideParams.x, undefined);
   assert.equal(Object.getPrototypeOf(providerSettings), Object.prototype);
 });
+
+for (const [name, written, message] of [
+  ["labels", "eu", "must be an object"],
+  ["labels", { Region: "eu" }, "names must be 1 to 64 lower-case letters, digits or _, and begin with a letter"],
+  ["labels", { region: true }, "region must be a string"],
+  ["labels", { zero_retention: "yes" }, "zero_retention must be true or false"],
+  ["labels", { team: ["a"] }, "must be a string, or true or false"],
+  ["labels", { team: " a" }, "must be 1 to 128 characters, without spaces around them"],
+  ["require_labels", {}, "must name at least one label"],
+  ["require_labels", { region: [] }, "must have at least one entry"],
+  ["require_labels", { region: ["eu", true] }, "region must be a string"],
+  ["require_labels", { zero_retention: "true" }, "zero_retention must be true or false"],
+] as const) {
+  test(`readConfig() refuses ${name} ${JSON.stringify(written)} when it is saved`, () => {
+    const problems = problemsOf({ ...leaf, [name]: written }, true);
+    assert.deepEqual(
+      problems.map((problem) => problem.message),
+      [message],
+    );
+  });
+}
 
 for (const [written, path] of [
   [{ web_search: {} }, "server_tools.web_search"],

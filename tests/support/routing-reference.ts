@@ -95,6 +95,9 @@ const phases = [
   ["after_request_hooks", "output_guardrails", "output_mutators"],
 ];
 
+/** Undefined for an object without members. */
+const optional = (members: Json): Json | undefined => (Object.keys(members).length > 0 ? members : undefined);
+
 /** Settings a leaf must have, found by looking upwards for each of them. */
 export function expectedSettings(nodes: readonly Json[]): Json {
   const upwards = [...nodes].reverse();
@@ -119,6 +122,8 @@ export function expectedSettings(nodes: readonly Json[]): Json {
     },
     cache: cache && { mode: cache.mode, maxAgeSeconds: cache.max_age, join: false, problem: undefined },
     ...Object.fromEntries(Object.entries(scalars).map(([name, written]) => [name, nearest(written)[written]])),
+    labels: optional(merged("labels")),
+    requireLabels: optional(merged("require_labels")),
     hooks,
     overrideParams: merged("override_params"),
     defaultParams: merged("default_params"),

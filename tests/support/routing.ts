@@ -112,6 +112,8 @@ export const settings = fc.record(
     cache: fc.record({ mode: fc.constantFrom("simple", "semantic"), max_age: fc.integer({ min: 60, max: 90 }) }),
     request_timeout: fc.integer({ min: 1, max: 9 }),
     total_timeout: fc.integer({ min: 1, max: 9 }),
+    labels: fc.constantFrom({ region: "eu" }, { region: "us", zero_retention: true }, { team: "a" }),
+    require_labels: fc.constantFrom({ region: ["eu", "us"] }, { zero_retention: true }),
     prompt_cache: fc.constantFrom<unknown>(false, { ttl: "5m" }, { ttl: "1h" }),
     stream_idle_timeout: fc.integer({ min: 1, max: 9 }),
     custom_host: fc.constantFrom("https://a.example", "https://b.example"),

@@ -5,7 +5,7 @@ import { keys } from "./keys.ts";
 import { mcpClients, mcpIntegrations, mcpServers } from "./mcp.ts";
 import { modelAliases } from "./model-aliases.ts";
 import { invites, scimMappings, scimTokens, users, workspaces } from "./people.ts";
-import { rateLimits, usageLimits } from "./policies.ts";
+import { labelPolicies, rateLimits, usageLimits } from "./policies.ts";
 import { promptParts } from "./prompt-parts.ts";
 import { integrations, providers } from "./providers.ts";
 import { secrets } from "./secrets.ts";
@@ -26,6 +26,7 @@ export const resources: readonly Resource[] = [
   guardrails,
   usageLimits,
   rateLimits,
+  labelPolicies,
   workspaces,
   users,
   invites,

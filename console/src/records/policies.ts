@@ -11,10 +11,12 @@ import { text } from "@/text/text.ts";
 
 type UsageLimit = RowIn<AnswerOf<"GET /v1/policies/usage-limits">>;
 type RateLimit = RowIn<AnswerOf<"GET /v1/policies/rate-limits">>;
+type LabelPolicy = RowIn<AnswerOf<"GET /v1/policies/labels">>;
 
 const fields = text.resources.fields;
 const ofUsage = text.resources.usageLimits;
 const ofRates = text.resources.rateLimits;
+const ofLabels = text.resources.labelPolicies;
 
 const status = { name: "status", label: text.common.status, options: choices("active", "archived") };
 const nameField: Field<"name"> = { name: "name", label: fields.name, kind: "text" };
@@ -30,6 +32,7 @@ const usageKeys = [
   "config",
   "prompt",
 ];
+const labelKeys = ["organisation_id", "workspace_id", "api_key", "endpoint_type"];
 const rateKeys = [...usageKeys, "endpoint_type", "user_id", "mcp_server", "mcp_tool"];
 const metadata = "metadata";
 const metadataPrefix = "metadata.";
@@ -116,7 +119,7 @@ const rateOf = ({ value, type, unit }: RateLimit): string =>
 const groupsOf = ({ group_by: groups }: UsageLimit | RateLimit): string =>
   groups.map(({ key }) => nameOf(key)).join(", ");
 
-const sharedColumns: readonly Attribute<UsageLimit | RateLimit>[] = [
+const sharedColumns: readonly Attribute<UsageLimit | RateLimit | LabelPolicy>[] = [
   {
     label: fields.conditions,
     of: ({ conditions }) => conditions,
@@ -302,4 +305,71 @@ export const rateLimits = defineResource({
     ],
   },
   remove: { row: "DELETE /v1/policies/rate-limits/{id}" },
+});
+
+const labelRules: Field<"require_labels"> = {
+  name: "require_labels",
+  label: ofLabels.required,
+  help: ofLabels.requiredHelp,
+  kind: "json",
+  required: true,
+};
+
+/** Restrictions to targets with some labels: `/v1/policies/labels`. */
+export const labelPolicies = defineResource({
+  name: "label-policies",
+  group: "govern",
+  icon: "policies",
+  text: { ...ofLabels, emptyHint: ofLabels.empty },
+  workspace: "required",
+  list: { path: "/v1/policies/labels", paging: numbered, filters: [status] },
+  id: ({ id }) => id,
+  title: ({ name }) => name,
+  columns: [
+    { label: fields.name, of: ({ name }) => name, track: "minmax(10rem, 2fr)" },
+    {
+      label: ofLabels.required,
+      of: ({ require_labels: rules }) => JSON.stringify(rules),
+      kind: "code",
+      track: "minmax(12rem, 2fr)",
+    },
+    ...sharedColumns,
+  ],
+  facts: [
+    { label: fields.name, of: ({ name }) => name },
+    { label: text.common.status, of: ({ status }) => status, kind: "status" },
+    { label: fields.description, of: ({ description }) => description },
+    { label: ofLabels.required, of: ({ require_labels: rules }) => rules, kind: "json" },
+    { label: fields.conditions, of: ({ conditions }) => conditions, render: conditionsOf },
+    { label: fields.created, of: ({ created_at }) => created_at, kind: "time" },
+    changedFact,
+  ],
+  read: "/v1/policies/labels/{id}",
+  create: {
+    rows: ["POST /v1/policies/labels"],
+    made: ({ id }) => id,
+    fields: [
+      nameField,
+      descriptionField,
+      labelRules,
+      { ...conditionsFor(labelKeys), initial: [{ key: "organisation_id" }] },
+    ],
+  },
+  update: {
+    rows: ["PUT /v1/policies/labels/{id}"],
+    fields: [
+      nameField,
+      descriptionField,
+      labelRules,
+      conditionsFor(labelKeys),
+      {
+        name: "status",
+        label: text.common.status,
+        kind: "select",
+        required: true,
+        options: choices("active", "archived"),
+      },
+    ],
+  },
+  remove: { row: "DELETE /v1/policies/labels/{id}" },
 });

@@ -44,6 +44,7 @@ const credentialFields = [
   { name: "key", label: ofIntegrations.key, help: ofIntegrations.keyHelp, kind: "secret", from: () => undefined },
   ...settings,
   secretMappingsField,
+  { name: "labels", label: ofIntegrations.labels, help: ofIntegrations.labelsHelp, kind: "json" },
   {
     name: "pricing_adjustments",
     label: ofIntegrations.pricing,
@@ -117,6 +118,7 @@ export const integrations = defineResource({
       render: ({ configurations }) => showSettings(configurations ?? {}),
     },
     { label: fields.secretMappings, of: ({ secret_mappings }) => secret_mappings, render: showMappings },
+    { label: ofIntegrations.labels, of: ({ labels }) => labels, kind: "json", empty: fields.none },
     {
       label: ofIntegrations.pricing,
       of: ({ pricing_adjustments: pricing }) => pricing?.multiplier,

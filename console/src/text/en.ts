@@ -1577,6 +1577,8 @@ export const en = {
       configurations: "Settings",
       createProvider: "Create a provider in the workspaces",
       pricing: "Price adjustments",
+      labels: "Labels",
+      labelsHelp: 'By these, configs and policies choose: {"region": "eu", "zero_retention": true}',
       pricingHelp: "Factors of the list prices: 0.9 is 10 percent less",
       addFactor: "Add factor",
       factorFor: "Of",
@@ -1699,6 +1701,16 @@ export const en = {
       empty: "Protect providers and share capacity between keys.",
       rate: (value: string, what: string, period: string) => `${value} ${what} / ${period}`,
       periods: { rpm: "minute", rph: "hour", rpd: "day", rpw: "week" } as Readonly<Record<string, string>>,
+    },
+    labelPolicies: {
+      title: "Label policies",
+      one: "Label policy",
+      create: "Create label policy",
+      about:
+        "Requests reach only targets with these labels, such as a region. Others are refused with 403 before any call.",
+      empty: "Restrict requests to regions, or to providers that store nothing.",
+      required: "Required labels",
+      requiredHelp: 'Such as {"region": ["eu", "ch"], "zero_retention": true}',
     },
     mcpIntegrations: {
       title: "MCP integrations",

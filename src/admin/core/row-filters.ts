@@ -121,6 +121,8 @@ const listed = [
   ["configs", "config"],
   ["prompt_slug", "prompt"],
   ["api_key_ids", "apiKey"],
+  ["region", "region"],
+  ["zero_retention", "zeroRetention"],
 ] as const satisfies readonly (readonly [string, StringFieldName])[];
 
 const digested = [
@@ -302,6 +304,8 @@ export const sharedFilters = {
   trace_id: "Trace ids, separated by commas",
   span_id: "Span ids, separated by commas",
   api_key_ids: "Ids of API keys, separated by commas",
+  region: "Regions, by the labels of targets, separated by commas",
+  zero_retention: "true or false, by the labels of targets",
   metadata: "JSON object: requests must have all its pairs",
   ai_org_model: "Pairs provider__model, separated by commas",
   cache_status: `Cache statuses, separated by commas: ${CacheStatus.options.join(", ")}`,

@@ -8,6 +8,7 @@ import { isObject } from "../../lib/json.ts";
 import { describeUnknownProvider } from "../../providers/registry.ts";
 import type { SecretMappings } from "../../schemas/control.ts";
 import type { integrationLevels, ShownAdjustments } from "../../schemas/integrations.ts";
+import type { Labels } from "../../schemas/labels.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { namedWorkspace, readTenant, refuseField, requireFound, requireReferenced } from "../core/request.ts";
 import {
@@ -137,6 +138,7 @@ interface NewIntegration extends CredentialChanges {
   isPrivate?: boolean;
   secretMappings?: SecretMappings | null | undefined;
   pricingAdjustments?: ShownAdjustments | null | undefined;
+  labels?: Labels | null | undefined;
   paramOf?: CredentialRules["paramOf"];
 }
 
@@ -165,6 +167,7 @@ export async function createIntegrationRows(
     masked: credentials.masked,
     secretMappings: mappings,
     pricingAdjustments: given.pricingAdjustments ?? null,
+    labels: given.labels ?? null,
     createdAt: now,
   };
   const sealed = await sealSecrets(call, { ...tenantOf(tenant), recordId: id }, [credentials]);
@@ -186,6 +189,7 @@ interface IntegrationChanges extends CredentialChanges {
   description?: string | null | undefined;
   secretMappings?: SecretMappings | null | undefined;
   pricingAdjustments?: ShownAdjustments | null | undefined;
+  labels?: Labels | null | undefined;
   paramOf?: CredentialRules["paramOf"];
 }
 
@@ -209,6 +213,7 @@ export async function updateIntegrationRows(
     configurations: credentials.configurations,
     masked: credentials.masked,
     pricingAdjustments: given.pricingAdjustments,
+    labels: given.labels,
     lastUpdatedAt: now,
   };
   const sealed = await sealSecrets(call, place, [credentials]);

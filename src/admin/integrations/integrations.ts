@@ -52,6 +52,7 @@ function toSummary(row: IntegrationRow): IntegrationSummary {
     description: row.description,
     status: row.status,
     tags: null,
+    labels: row.labels,
     created_at: toIso(row.createdAt),
     last_updated_at: row.lastUpdatedAt === 0 ? null : toIso(row.lastUpdatedAt),
     object: "integration",
@@ -144,6 +145,7 @@ async function createIntegration(
     aiProviderId: requireKnownService(call, body.ai_provider_id, "ai_provider_id"),
     secretMappings: body.secret_mappings,
     pricingAdjustments: body.pricing_adjustments,
+    labels: body.labels,
   });
   const provider = await defaultProvider(call, tenant, { id, slug });
   return {
@@ -163,6 +165,7 @@ async function updateIntegration(call: AdminCall<UpdateIntegration>) {
     configurations: body.configurations,
     secretMappings: body.secret_mappings,
     pricingAdjustments: body.pricing_adjustments,
+    labels: body.labels,
   });
   return { answer: {}, recordId: row.id, statements };
 }

@@ -215,7 +215,7 @@ const dependents = [
 /** Kinds of record that are deleted with their workspace. */
 const companions = [
   ...(["collections", "labels", "modelAliases"] as const),
-  ...(["usageLimitPolicies", "rateLimitPolicies", "mcpConnections"] as const),
+  ...(["usageLimitPolicies", "rateLimitPolicies", "labelPolicies", "mcpConnections"] as const),
 ];
 
 /** @throws {ConflictError} AB07, naming the kinds of record that are left. */

@@ -37,6 +37,12 @@ export async function findRateLimit(call: AdminCall<unknown>, status: readonly P
   return requireFound(await call.stores.rateLimitPolicies.find(tenant, where), "policy");
 }
 
+/** The policy on labels that a path names. @throws {NotFoundError} AB08. */
+export async function findLabelPolicy(call: AdminCall<unknown>, status: readonly PolicyStatus[]) {
+  const { tenant, where } = await placeOf(call, status);
+  return requireFound(await call.stores.labelPolicies.find(tenant, where), "policy");
+}
+
 /** The filter of a list by status. */
 export const statusFilter = { values: policyStatuses, otherwise: "active" };
 

@@ -422,4 +422,12 @@ export const migrations: readonly Migration[] = [
       "CREATE UNIQUE INDEX `model_aliases_name` ON `model_aliases` (`organisation_id`,`workspace_id`,`name`);",
     ],
   },
+  {
+    id: "0033_labels",
+    statements: [
+      "CREATE TABLE `label_policies` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`name` text,\n\t`description` text,\n\t`conditions` text NOT NULL,\n\t`require_labels` text NOT NULL,\n\t`status` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL,\n\tFOREIGN KEY (`workspace_id`) REFERENCES `workspaces`(`id`) ON UPDATE no action ON DELETE no action\n);",
+      "CREATE INDEX `label_policies_workspace` ON `label_policies` (`organisation_id`,`workspace_id`,`status`);",
+      "ALTER TABLE `integrations` ADD `labels` text;",
+    ],
+  },
 ];

@@ -19,7 +19,7 @@ import {
 } from "../tables/mcp.ts";
 import { modelAliases } from "../tables/model-aliases.ts";
 import { mcpConnections, mcpRegistrations, oauthClients, oauthConsents, oauthFamilies } from "../tables/oauth.ts";
-import { rateLimitPolicies, usageLimitPolicies } from "../tables/policies.ts";
+import { labelPolicies, rateLimitPolicies, usageLimitPolicies } from "../tables/policies.ts";
 import {
   collections,
   labels,
@@ -105,6 +105,7 @@ export function createControlStores(database: Database) {
     guardrailVersions: createTenantStore(database, guardrailVersions),
     usageLimitPolicies: createTenantStore(database, usageLimitPolicies),
     rateLimitPolicies: createTenantStore(database, rateLimitPolicies),
+    labelPolicies: createTenantStore(database, labelPolicies),
     collections: createTenantStore(database, collections),
     labels: createTenantStore(database, labels),
     prompts: createTenantStore(database, prompts),

@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import type { RateLimit, SecretMappings, StoredAccess, StoredBudget } from "../../schemas/control.ts";
 import { integrationStatuses, type ShownAdjustments, type ShownPricing } from "../../schemas/integrations.ts";
+import type { Labels } from "../../schemas/labels.ts";
 import type { ModelFacts } from "../../schemas/model-facts.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 import { workspaces } from "./tenants.ts";
@@ -27,6 +28,8 @@ export const integrations = sqliteTable(
     /** Masked forms of the sealed secrets by field name. */
     masked: jsonColumn("masked").notNull().default(sql`'{}'`),
     secretMappings: jsonColumn<SecretMappings>("secret_mappings"),
+    /** What holds for all its calls: `region`, `zero_retention` and free labels. Policies and configs choose by them. */
+    labels: jsonColumn<Labels>("labels"),
     pricingAdjustments: jsonColumn<ShownAdjustments>("pricing_adjustments"),
     allowAllModels: integer("allow_all_models", { mode: "boolean" }).notNull().default(true),
     /** Defaults for workspaces created later: `{enabled, usage_limits, rate_limits}`. */

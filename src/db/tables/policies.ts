@@ -1,4 +1,5 @@
 import { index, integer, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
+import type { LabelRules } from "../../schemas/labels.ts";
 import {
   type PolicyCondition,
   type PolicyGrouping,
@@ -77,3 +78,26 @@ export const rateLimitPolicies = sqliteTable(
   (table) => [index("rate_limit_policies_workspace").on(table.organisationId, table.workspaceId, table.status)],
 );
 export type RateLimitPolicyRow = typeof rateLimitPolicies.$inferSelect;
+
+/** What labels the targets of requests must have that meet the conditions. */
+export const labelPolicies = sqliteTable(
+  "label_policies",
+  {
+    id: text("id").primaryKey(),
+    organisationId: text("organisation_id").notNull(),
+    workspaceId: text("workspace_id")
+      .notNull()
+      .references(() => workspaces.id),
+    name: text("name"),
+    description: text("description"),
+    /** As those of budgets. */
+    conditions: jsonColumn<PolicyCondition[]>("conditions").notNull(),
+    /** `{region: "eu"}`: each label with its value, or a list of values. */
+    requireLabels: jsonColumn<LabelRules>("require_labels").notNull(),
+    status: text("status", { enum: policyStatuses }).notNull(),
+    createdAt,
+    lastUpdatedAt,
+  },
+  (table) => [index("label_policies_workspace").on(table.organisationId, table.workspaceId, table.status)],
+);
+export type LabelPolicyRow = typeof labelPolicies.$inferSelect;

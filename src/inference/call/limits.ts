@@ -12,6 +12,7 @@ import type { LimitIncrement } from "../../schemas/logs.ts";
 import { isOperation } from "../facts/operation-facts.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
 import { readView } from "../target/stored-provider.ts";
+import { requireLabels } from "../target/target-labels.ts";
 import { type ApplicableLimits, findLimits, toApplicable } from "./applicable-limits.ts";
 import { requireLogRoom } from "./log-room.ts";
 import type { NamedCall } from "./named-models.ts";
@@ -126,6 +127,7 @@ function readsRecords({ method, log: { operation } }: CallerContext): boolean {
  *
  * @param facts What limits read of the request.
  * @returns A promise only where the caller's workspace is not in memory.
+ * @throws {PermissionError} 403 if a policy asks for labels that the target does not have.
  * @throws {BudgetError} 412 if a budget is used up.
  * @throws {RateLimitError} 429 if a rate limit is used up.
  * @throws {LimitsUnavailableError} 503 if shared counters are away, and nothing may pass without them.
@@ -162,7 +164,9 @@ export async function admitCached(
   call: Pick<PricedCall, "provider"> & NamedCall,
   context: CallerContext,
 ): Promise<void> {
-  const { all } = findLimits(call, await viewOf(context), context);
+  const view = await viewOf(context);
+  if (view?.labelPolicies) requireLabels(view, context);
+  const { all } = findLimits(call, view, context);
   const found = toApplicable(all.filter(({ limit }) => limit.counts === "requests"));
   if (found.all.length === 0 && !context.log.booking) return;
   await book({ path: "", ...call }, found, context);
@@ -178,6 +182,7 @@ function admit(
   view: WorkspaceView | undefined,
   context: CallerContext,
 ): void | Promise<void> {
+  if (view?.labelPolicies) requireLabels(view, context);
   const found = findLimits(call, view, context);
   preparePrices(call, { view, limits: found }, context);
   if (found.all.length === 0 && !context.log.booking) return;

@@ -11,6 +11,7 @@ import type { CallLog, LimitCounter, LogDetails, RowMeasures } from "../../schem
 import { addHookResults, hasResults } from "../facts/hook-results.ts";
 import { depthOf, type LogDepth } from "../facts/log-privacy.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
+import { labelsOfCall } from "../target/target-labels.ts";
 import { addFeedback, runAsyncGuardrails } from "./async-guardrails.ts";
 import { savedByAuto, savedByPromptCache } from "./cost.ts";
 import { phasesOf } from "./log-phases.ts";
@@ -163,6 +164,8 @@ function addRareDetails(details: LogDetails, log: CallerContext["log"]): void {
   }
   if (stored) details.virtual_key = stored.slug;
   if (dropped) details.dropped_params = dropped;
+  const labels = labelsOfCall(log);
+  if (labels) details.labels = labels;
 }
 
 function toCacheLog({ cost, tokens, ageMs }: CacheHit): NonNullable<LogDetails["cache"]> {

@@ -7,7 +7,14 @@ import { ExactNumbers } from "../../lib/exact-numbers.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import { applyParamOverrides } from "../../routing/param-overrides.ts";
-import { isFixed, type Plan, PlanError, type PlannedAttempt, planAttempts } from "../../routing/plan.ts";
+import {
+  isFixed,
+  type Plan,
+  PlanError,
+  type PlannedAttempt,
+  planAttempts,
+  RefusedTargetError,
+} from "../../routing/plan.ts";
 import { numbersOfConfig } from "../../routing/state.ts";
 import type { StickyStore } from "../../routing/sticky.ts";
 import { asksForCache, openCachedCall } from "../cache/cached-call.ts";
@@ -28,6 +35,7 @@ import { withModelBeside } from "../target/incomplete-request.ts";
 import { modelOf } from "../target/model-list.ts";
 import { nameTarget, requireTargetModel, withTargetModel } from "../target/named-config.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
+import { readLabelRefusal } from "../target/target-labels.ts";
 import { inspectReply } from "./answer-code.ts";
 import { toBalanceInput } from "./balancing.ts";
 import { breakerKey } from "./breaker-key.ts";
@@ -71,7 +79,8 @@ export function planRequest(
   const { routing } = context.services;
   const { principal } = context;
   checkTargets(config, context);
-  const fixed = unfit ? undefined : routing.fixedPlans.get(config.node);
+  const refusalOf = readLabelRefusal(config, params.model, context);
+  const fixed = unfit || refusalOf ? undefined : routing.fixedPlans.get(config.node);
   if (fixed) return fixed;
   try {
     const plan = planAttempts(config.node, {
@@ -85,11 +94,13 @@ export function planRequest(
       auto,
       isOpen: (leaf, breaker) => routing.breakers.state(breakerKey(leaf, config, context), breaker) === "open",
       balanceInput: () => toBalanceInput(config, params, context),
+      refusalOf,
     });
-    if (!unfit && isFixed(config.node)) routing.fixedPlans.set(config.node, plan);
+    if (!unfit && !refusalOf && isFixed(config.node)) routing.fixedPlans.set(config.node, plan);
     return plan;
   } catch (cause) {
     if (!(cause instanceof PlanError)) throw cause;
+    if (cause instanceof RefusedTargetError) throw cause.refusal;
     throw new InvalidRequestError(`${cause.message} (${cause.path})`, {
       cause,
       code: "invalid_config",

@@ -173,6 +173,8 @@ export function readLeafDestination(
   { node, settings, model }: LeafInput,
   context: CallerContext,
 ): Destination | Promise<Destination> {
+  // labels that a caller wrote are not believed
+  context.log.targetLabels = node.merged.labels && hasSavedConfig(context) ? node.merged.labels : undefined;
   if (isFromRequest(node)) return readRequestDestination(context, { model, customHost: settings.customHost });
   const stored = storedNameOf(node);
   if (!stored) return plainDestination(node, settings, context);

@@ -137,7 +137,8 @@ function toDestination(
   context.log.secrets.push(...credential.secrets);
   context.log.prices = priceListOf(stored);
   const { slug: name, integrationId } = stored.row;
-  context.log.stored = { slug: name, integrationId, limits: limitsOfStored(stored) };
+  const { labels } = stored.integration;
+  context.log.stored = { slug: name, integrationId, limits: limitsOfStored(stored), ...(labels && { labels }) };
   return {
     provider: bound,
     customHost,

@@ -81,6 +81,9 @@ export const indexedFields = {
   integration: strings((row) => row.integration_id),
   /** The end user that the request names. */
   endUser: strings(({ metadata }) => metadata?.[endUserKey]),
+  /** Of the labels of the target. */
+  region: strings(({ labels }) => labels?.region),
+  zeroRetention: strings(({ labels }) => labels?.zero_retention?.toString()),
   operation: strings(({ operation }) => operation),
   status: numbers(({ status }) => status),
   provider: strings(({ provider }) => provider),

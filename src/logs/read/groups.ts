@@ -67,6 +67,12 @@ export const groupings: Readonly<Record<string, Grouping>> = {
   model: { summary: "Requests by model", value: "model", field: "model" },
   status_code: { summary: "Requests by status", value: "status_code", field: "status" },
   api_key: { summary: "Requests by API key", value: "api_key", field: "apiKey" },
+  region: { summary: "Requests by the label region of their targets", value: "region", field: "region" },
+  zero_retention: {
+    summary: "Requests by the label zero_retention of their targets",
+    value: "zero_retention",
+    field: "zeroRetention",
+  },
   config: { summary: "Requests by config", value: "config", field: "config" },
   prompt: { summary: "Requests by prompt", value: "prompt", field: "prompt" },
   workspace: workspaces,

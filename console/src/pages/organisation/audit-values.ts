@@ -12,6 +12,7 @@ export const auditedResources: readonly string[] = [
   "guardrails",
   "integrations",
   "invites",
+  "label_policies",
   "labels",
   "log_exports",
   "mcp_connections",
