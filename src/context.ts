@@ -4,8 +4,8 @@ import type { ScimAuthenticator } from "./auth/scim-token.ts";
 import type { ResponseCache } from "./cache/response-cache.ts";
 import type { SemanticSettings } from "./cache/semantic-settings.ts";
 import { type CallRecord, createCallRecord } from "./context/call-record.ts";
-import type { Concurrency } from "./context/concurrency.ts";
 import type { Hops } from "./context/hops.ts";
+import type { LoadServices } from "./context/load.ts";
 import type { ProviderRules } from "./context/provider-rules.ts";
 import type { LimitAlerts } from "./control/alerts/alerts.ts";
 import type { BatchWork } from "./control/batches.ts";
@@ -160,14 +160,12 @@ interface Metrics {
 }
 
 /** Objects that live as long as the gateway. Only endpoint handlers see all of them. */
-export interface Services {
+export interface Services extends LoadServices {
   readonly clock: Clock;
   /** Unix milliseconds for periods and retention: a jump of the clock moves it only if it lasts. */
   readonly steadyTime: () => number;
   readonly timers: Timers;
   readonly limits: Limits;
-  /** Limits on concurrent requests. */
-  readonly concurrency: Concurrency;
   readonly hops: Hops;
   /** Address of the client, resolved through trusted proxies. */
   readonly clientAddress: ClientAddress;

@@ -171,8 +171,8 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     const { database, installation } = data;
     const isReady = () => running !== undefined && !draining;
     const parts = { ...data, clock, isReady, handle: (...asked: Parameters<Handle>) => handle(...asked) };
-    const { services, closeQueue, writer } = await createServices(options, parts);
-    const stopTimers = startTimers({ services, writer }, options);
+    const { services, closeQueue, writer, startLooks } = await createServices(options, parts);
+    const stopTimers = startTimers({ services, writer, startLooks }, options);
     services.limitAlerts.start();
     const handle = createSurfaces(listEndpoints(options), options.serverMode ?? "unified", { services, activity });
     const batchRunner = createBatchRunner({ ...defaultBatches, ...options.batches, services, warn: warnOf(options) });

@@ -4,6 +4,7 @@ import { readConcurrencyLimits } from "./context/concurrency.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
 import { createClientAddress } from "./lib/client-address.ts";
 import { containerAddress } from "./providers/auth/aws-machine.ts";
+import { load } from "./settings/load.ts";
 import { mcp } from "./settings/mcp.ts";
 import { metrics } from "./settings/metrics.ts";
 import { fileStore, logStore } from "./settings/object-stores.ts";
@@ -451,6 +452,7 @@ export function readSettings(environment: Environment): Settings {
       targetLimits: targetLimits(environment),
       limits: limits(environment),
       concurrency: concurrency(environment),
+      ...load(environment),
       ...stored(environment),
       alerts: alertWebhook(environment),
       metrics: metrics(environment),

@@ -1,4 +1,5 @@
 import * as v from "valibot";
+import { missingOf } from "../context/dependencies.ts";
 import type { RequestContext } from "../context.ts";
 import { definePublicEndpoint, type Endpoint } from "../endpoint.ts";
 import { UnavailableError } from "../errors.ts";
@@ -13,7 +14,16 @@ function isForConsole({ services, connection, headers }: RequestContext): boolea
 }
 
 const Health = v.object({ status: v.literal("success"), message: v.string(), version: v.string() });
-const Readiness = v.object({ status: v.literal("success"), message: v.string() });
+const Readiness = v.object({
+  status: v.literal("success"),
+  message: v.string(),
+  dependencies: v.object({
+    database: v.picklist(["ok", "away"]),
+    redis: v.optional(v.picklist(["ok", "away"])),
+    limits: v.picklist(["exact", "shares"]),
+    log: v.picklist(["ok", "waiting", "refusing"]),
+  }),
+});
 
 /** Endpoints for hosts and load balancers that report the state of the process, and nothing else. */
 export const systemEndpoints: readonly Endpoint[] = [
@@ -51,7 +61,16 @@ export const systemEndpoints: readonly Endpoint[] = [
     access: "public",
     response: Readiness,
     handle({ services }) {
-      if (services.isReady()) return jsonReply({ status: "success", message: "Server is ready" });
+      const dependencies = services.dependencies.state();
+      const missing = missingOf(dependencies, services.readyRequires);
+      if (missing.length > 0) {
+        const states = missing.map((name) => `${name}: ${dependencies[name]}`).join(", ");
+        throw new UnavailableError(`Server lacks what it needs (${states})`, {
+          code: "not_ready",
+          retryAfterSeconds: 1,
+        });
+      }
+      if (services.isReady()) return jsonReply({ status: "success", message: "Server is ready", dependencies });
       throw new UnavailableError("Server is starting or stopping", { code: "not_ready", retryAfterSeconds: 1 });
     },
   }),

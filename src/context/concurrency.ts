@@ -1,5 +1,6 @@
 import type { Principal } from "../auth/principal.ts";
 import { UnavailableError } from "../errors.ts";
+import type { Pressure } from "./pressure.ts";
 
 /** Most concurrent requests. A stream or a realtime session counts until it ends. */
 export interface ConcurrencyLimits {
@@ -64,10 +65,12 @@ export class Concurrency {
   readonly #tenants = new Map<string, Tenant>();
   readonly #organisations = new Map<string, number>();
   readonly #reserve: number;
+  readonly #pressure: Pressure;
   #running = 0;
 
-  constructor(limits: ConcurrencyLimits) {
+  constructor(limits: ConcurrencyLimits, pressure: Pressure) {
     this.#limits = limits;
+    this.#pressure = pressure;
     this.#reserve = Math.floor(limits.total * reserveShare);
   }
 
@@ -75,16 +78,18 @@ export class Concurrency {
    * Counts a request until `leave`.
    *
    * @throws {ConcurrencyError} If a limit is reached.
+   * @throws {UnavailableError} If the process has too much to do.
    */
   enter(request: Counted): void {
     const { perWorkspace, perKey } = this.#limits;
     const { principal } = request;
+    this.#pressure.require(this.#running);
     const id = tenantOf(principal);
     const tenant = this.#tenants.get(id);
     const ofKey = tenant?.keys.get(principal.keyId) ?? 0;
-    if (ofKey >= perKey) refuseBusy(`${perKey} requests of this key`);
-    if (tenant && tenant.running >= perWorkspace) refuseBusy("too many requests of this workspace");
-    if (!this.#hasRoom(tenant, principal)) refuseBusy("too many requests");
+    if (ofKey >= perKey) this.#refuse(`${perKey} requests of this key`);
+    if (tenant && tenant.running >= perWorkspace) this.#refuse("too many requests of this workspace");
+    if (!this.#hasRoom(tenant, principal)) this.#refuse("too many requests");
     this.#running++;
     const { organisationId } = principal;
     this.#organisations.set(organisationId, (this.#organisations.get(organisationId) ?? 0) + 1);
@@ -108,6 +113,19 @@ export class Concurrency {
     return runsLittle && (left > this.#reserve / 2 || !isOfMany);
   }
 
+  /** Requests that run. */
+  get running(): number {
+    return this.#running;
+  }
+
+  #refuse(what: string): never {
+    this.#pressure.note("requests");
+    throw new ConcurrencyError(`Cannot serve this request now: ${what} are running; repeat it when some have ended`, {
+      code: "too_many_concurrent_requests",
+      retryAfterSeconds: 1,
+    });
+  }
+
   /** Ends what `enter` began; repeated calls have no effect. */
   leave(request: Counted): void {
     if (!request.isCounted) return;
@@ -128,11 +146,4 @@ export class Concurrency {
     if (ofKey === 0) tenant.keys.delete(principal.keyId);
     else tenant.keys.set(principal.keyId, ofKey);
   }
-}
-
-function refuseBusy(what: string): never {
-  throw new ConcurrencyError(`Cannot serve this request now: ${what} are running; repeat it when some have ended`, {
-    code: "too_many_concurrent_requests",
-    retryAfterSeconds: 1,
-  });
 }

@@ -35,6 +35,7 @@ function refuseUnnoted(store: LimitStore, isWritable: () => boolean, now: () => 
     reset: (limit, bucket) => store.reset(limit, bucket),
     add: (limit, bucket, used) => store.add(limit, bucket, used),
     follow: (counters) => store.follow(counters),
+    ...(store.outage && { outage: store.outage.bind(store) }),
     close: () => store.close(),
   };
 }

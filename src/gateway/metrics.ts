@@ -22,6 +22,9 @@ interface MetricsSources {
   logTail: Pick<Services["logTail"], "state">;
   routing: Services["routing"];
   unpriced: Services["unpriced"];
+  pressure: Services["pressure"];
+  concurrency: Services["concurrency"];
+  dependencies: Services["dependencies"];
   /** The organisation whose admin keys read metrics. */
   organisationId: string | undefined;
 }
@@ -29,6 +32,7 @@ interface MetricsSources {
 /** The metrics of a gateway, and who reads them. */
 export function createMetrics(options: GatewayOptions, sources: MetricsSources): Services["metrics"] {
   const { queue, lateHooks, writer, logTail, routing, unpriced, organisationId } = sources;
+  const { pressure, concurrency, dependencies } = sources;
   const refused = new RefusedRequests();
   const { token, isOpen = false } = options.metrics || {};
   return {
@@ -45,6 +49,8 @@ export function createMetrics(options: GatewayOptions, sources: MetricsSources):
         spill: waiting ?? { rows: 0, bytes: 0, lostRows: 0 },
         refused,
         unpriced: unpriced.counts(),
+        load: { ...pressure.state(), running: concurrency.running },
+        dependencies: dependencies.state(),
         openBreakers: routing.breakers.countOpen(),
         stats: options.processStats?.(),
       });

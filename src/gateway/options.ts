@@ -1,5 +1,7 @@
 import type { SemanticSettings } from "../cache/semantic-settings.ts";
 import type { ConcurrencyLimits } from "../context/concurrency.ts";
+import type { Requirable } from "../context/dependencies.ts";
+import type { PressureMarks } from "../context/pressure.ts";
 import type { Limits } from "../context.ts";
 import type { AlertSettings } from "../control/alerts/parts.ts";
 import type { ConsoleAssets } from "../control/console/assets.ts";
@@ -169,6 +171,10 @@ export interface GatewayOptions {
   alerts?: Partial<AlertSettings>;
   /** Credential of this gateway's deployment, from the response to its creation. */
   clientAuth?: string;
+  /** Marks of memory and of the event loop beyond which requests are refused with 503. */
+  shedding?: Partial<PressureMarks>;
+  /** What must be there for `/ready` to answer with 200. Default: nothing. */
+  readyRequires?: readonly Requirable[];
   /** Called with warnings for the operator; by default written to the console. */
   warn?: (message: string, error?: unknown) => void;
   /** Called with important log lines; by default written to the console. */

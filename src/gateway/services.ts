@@ -1,5 +1,5 @@
 import { defaultKeyPrefix } from "../auth/api-key.ts";
-import { Concurrency, readConcurrencyLimits } from "../context/concurrency.ts";
+import { readConcurrencyLimits } from "../context/concurrency.ts";
 import { Hops } from "../context/hops.ts";
 import type { Limits, RunningCall, RunningStream, Services } from "../context.ts";
 import { createBatchWork } from "../control/batches.ts";
@@ -63,6 +63,7 @@ import type { OpenData } from "./data.ts";
 import { createOwnGuardrails } from "./guardrails.ts";
 import { createIdentity } from "./identity.ts";
 import { createLimits } from "./limit-store.ts";
+import { createLoad } from "./load.ts";
 import { createMcp } from "./mcp.ts";
 import { createMetrics, requestMetricsOf } from "./metrics.ts";
 import { type GatewayOptions, retentionDaysOf, warnOf } from "./options.ts";
@@ -390,7 +391,7 @@ function createSwitches({ realtimeOrigins, forwardsTraceparent, savedOnly, serve
 export async function createServices(
   options: GatewayOptions,
   parts: ServiceParts,
-): Promise<{ services: Services; writer: LogWriter; closeQueue(): Promise<void> }> {
+): Promise<{ services: Services; writer: LogWriter; closeQueue(): Promise<void>; startLooks(): () => void }> {
   const { clock, isReady, handle } = parts;
   const headerPrefixes = headerPrefixesOf(options);
   const providers = createProviderRegistry(options.providers);
@@ -406,7 +407,8 @@ export async function createServices(
   const routing = createRouting(options, { providers, guardrails }, clock);
   const unpriced = new UnpricedCalls((message) => warnOf(options)(redactor.text(message)));
   const organisationId = await readFirstOrganisation(identity.control);
-  const metrics = createMetrics(options, { ...log, queue, writer, routing, unpriced, organisationId });
+  const { startLooks, ...load } = createLoad(options, { ...parts, queue, limitStore: () => services.limitStore });
+  const metrics = createMetrics(options, { ...log, ...load, queue, writer, routing, unpriced, organisationId });
   const limits = { ...defaultLimits, ...options.limits };
   const services: Services = {
     ...identity,
@@ -430,7 +432,7 @@ export async function createServices(
     unpriced,
     metrics,
     ...(await createReused(options, parts, () => services.steadyTime())),
-    concurrency: new Concurrency(readConcurrencyLimits(options.concurrency)),
+    ...load,
     ...(await createSigned(options, parts)),
     mcp: await createMcp(options, parts),
     mcpServers: options.mcpServers ?? identity.control.mcpServers,
@@ -451,5 +453,5 @@ export async function createServices(
     // last, because it begins to work: nothing fails after it
     ...(await createLimits(options, parts, { control: identity.control, outbound, limits, journal: log.limitJournal })),
   };
-  return { services, closeQueue: startLog(options, services, { ...log, queue }), writer };
+  return { services, closeQueue: startLog(options, services, { ...log, queue }), writer, startLooks };
 }

@@ -90,7 +90,7 @@ function startRetention({ services, writer }: { services: Services; writer: LogW
 
 /** Starts periodic work: idle streams and sessions, old rows, other nodes' changes. The result stops it. */
 export function startTimers(
-  { services, writer }: { services: Services; writer: LogWriter },
+  { services, writer, startLooks }: { services: Services; writer: LogWriter; startLooks(): () => void },
   options: GatewayOptions,
 ): () => void {
   const warn = warnOf(options);
@@ -107,6 +107,7 @@ export function startTimers(
   const retention = startRetention({ services, writer }, options);
   const { offload } = writer;
   const stops = [
+    startLooks(),
     startSteps({
       step: () => writer.index(),
       everyMs: indexEveryMs,

@@ -30,6 +30,10 @@ interface ProcessFacts {
   followers: { followers: number; behind: number };
   /** Circuit breakers that are not closed. */
   openBreakers: number;
+  /** Requests that run, those that were refused before they began, by reason, and how late the event loop is. */
+  load: { running: number; shed: ReadonlyMap<string, number>; lagSeconds: number };
+  /** Whether what the gateway needs is there. */
+  dependencies: { database: string; redis?: string; limits: string };
   /** Absent where the host does not report it. */
   stats?: ProcessStats | undefined;
 }
@@ -66,10 +70,39 @@ function toProcessText({ startedAt, ...stats }: ProcessStats): string {
   ].join("");
 }
 
+/** Requests that run or are refused, and what the gateway needs. */
+function toLoadText({ load, dependencies, queue }: Pick<ProcessFacts, "load" | "dependencies" | "queue">): string {
+  const { database, redis, limits } = dependencies;
+  const away = new Map(
+    Object.entries({ database, redis }).flatMap(([name, state]) => {
+      return state === undefined ? [] : [[name, Number(state === "away")] as const];
+    }),
+  );
+  // all reasons from the start on, so that a rate sees the first refusal
+  const shed = new Map(["requests", "memory", "lag"].map((by) => [by, load.shed.get(by) ?? 0] as const)).set(
+    "log",
+    queue.refused,
+  );
+  return [
+    toMapped(gauge("gateway_dependency_away", "1 while what the gateway needs does not respond."), "dependency", away),
+    toSingle(
+      gauge(
+        "gateway_limits_by_shares",
+        "1 while each process admits its share of limits: the shared counters are away.",
+      ),
+      Number(limits === "shares"),
+    ),
+    toMapped(counter("gateway_shed_requests_total", "Requests refused with 503 before they began."), "by", shed),
+    toSingle(gauge("gateway_running_requests", "Requests that run."), load.running),
+    toSingle(gauge("gateway_event_loop_lag_seconds", "Time by which the event loop is late."), load.lagSeconds),
+  ].join("");
+}
+
 /** Metrics of the process in the text format. */
 export function toProcessMetrics(facts: ProcessFacts): string {
   const { queue, lostHookResults, spill, refused, unpriced, followers, openBreakers, stats } = facts;
   return [
+    toLoadText(facts),
     toSingle(gauge("gateway_build_info", "Version of the gateway."), 1, toLabels({ version })),
     toMapped(
       counter("gateway_refused_requests_total", "Refused requests that leave no log row, such as those without a key."),

@@ -462,6 +462,10 @@ class LeaseLimitStore implements LeaseStore {
     return lease.toIncrement(used);
   }
 
+  outage(): { of: "database"; isAway: boolean } {
+    return { of: "database", isAway: this.#outage.isOn };
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     clearInterval(this.#interval);

@@ -13,6 +13,7 @@ import type { Listener, ListenOptions } from "./listener.ts";
 import { createMailer } from "./mailer.ts";
 import { checkOpenFiles } from "./open-files.ts";
 import type { ProcessLog } from "./process-log.ts";
+import { memoryMark } from "./process-stats.ts";
 import { runtime } from "./runtime-transport.ts";
 import { createShutdown, handleProcessEvents, type Shutdown } from "./shutdown.ts";
 import { followTls, readTls, type TlsContent } from "./tls.ts";
@@ -33,7 +34,15 @@ export async function createGatewayFromEnvironment(settings: HostSettings, log: 
   checkOpenFiles(options, warn);
   const isShared = (options.workers ?? 1) > 1 || options.redis !== undefined;
   const release = await markServed({ url, isShared }, warn);
-  const gateway = createGateway({ ...options, ...declared, ...host, alerts, warn, log: info });
+  const gateway = createGateway({
+    ...options,
+    ...declared,
+    ...host,
+    shedding: { memoryBytes: memoryMark(), ...options.shedding },
+    alerts,
+    warn,
+    log: info,
+  });
   const close = async () => {
     await gateway.close();
     release();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import type { ServerResponse } from "node:http";
 import { test } from "node:test";
 import { Concurrency, readConcurrencyLimits } from "../../src/context/concurrency.ts";
+import { defaultPressureMarks, Pressure } from "../../src/context/pressure.ts";
 import { readSettings } from "../../src/settings.ts";
 import { call, createOrganisation, done } from "../support/control.ts";
 import {
@@ -240,7 +241,10 @@ test("readSettings() reads the limits of concurrent requests and refuses more th
 
 /** Requests of workspaces of organisations, counted without a gateway. */
 function createCounter(total: number) {
-  const concurrency = new Concurrency(readConcurrencyLimits({ total, perKey: total }));
+  const concurrency = new Concurrency(
+    readConcurrencyLimits({ total, perKey: total }),
+    new Pressure({ marks: defaultPressureMarks, residentBytes: undefined, monotonic: () => 0 }),
+  );
   const request = (organisationId: string, workspaceId: string | null) => ({
     principal: { keyId: `key of ${workspaceId ?? organisationId}`, organisationId, workspaceId },
     isCounted: false,

@@ -463,6 +463,10 @@ export class RedisLimitStore implements LimitStore {
     return this.#changes.add(limit, name, used);
   }
 
+  outage(): { of: "redis"; isAway: boolean } {
+    return { of: "redis", isAway: this.#outage.isAway };
+  }
+
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);

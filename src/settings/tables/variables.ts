@@ -350,6 +350,27 @@ export const variables = {
       meaning: "concurrent requests of a key",
     },
     {
+      name: "SHED_MEMORY_MB",
+      default: "85 % of the memory that the process may use",
+      least: 0,
+      most: 10_000_000,
+      meaning:
+        "memory of the process from which on [further requests get 503](operations.md#overload). Streams that clients do not read count. `0`: no mark",
+    },
+    {
+      name: "SHED_LAG_MS",
+      default: "`1000`",
+      least: 0,
+      most: 60_000,
+      meaning: "milliseconds by which the event loop is late, from which on further requests get 503. `0`: no mark",
+    },
+    {
+      name: "READY_REQUIRES",
+      default: "none",
+      meaning:
+        "what must be there for `/ready` to return 200, separated by commas: `database`, `redis`, `limits` (counted exactly), `log` (requests are not refused for it)",
+    },
+    {
       name: "REQUEST_TIMEOUT",
       default: "`300000`",
       least: 1,
