@@ -62,6 +62,18 @@ function requireReadable(applied: readonly Applied[]): void {
 }
 
 /**
+ * How many migrations the next start applies. Changes nothing.
+ *
+ * @throws {DatabaseOpenError} If the schema is of a newer version that this program cannot work with.
+ */
+export async function countPending(database: Database): Promise<number> {
+  const applied = await readApplied(database);
+  requireReadable(applied);
+  const ids = new Set(applied.map(({ id }) => id));
+  return migrations.filter(({ id }) => !ids.has(id)).length;
+}
+
+/**
  * Brings the schema up to date. Each migration is one transaction that first records its id, so that of several processes
  * that start together only one applies it. An empty database gets the complete schema in one transaction.
  *

@@ -12,7 +12,9 @@ import { createRepricingStore } from "../db/stores/repricing.ts";
 import { plainIssues } from "../lib/issues.ts";
 import { toPrintable } from "../lib/printable.ts";
 import { Email, Name, Slug, Time } from "../schemas/control.ts";
+import { backupCommands } from "./backup-commands.ts";
 import { type Command, type Outcome, UsageError, withDatabase } from "./command.ts";
+import { doctorCommand } from "./doctor-command.ts";
 import { loadUsedSettings, nodeMac } from "./environment.ts";
 import { checkHealth } from "./health-command.ts";
 import { type LogsOptions, logFilterNames, showLogs } from "./logs-command.ts";
@@ -347,6 +349,8 @@ export const commands: readonly Command[] = [
     },
   },
   ...stateCommands,
+  doctorCommand,
+  ...backupCommands,
   {
     name: "storage compact",
     parameters: "",
