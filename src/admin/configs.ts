@@ -180,7 +180,7 @@ async function updateConfig(call: AdminCall<UpdateConfig>, { row, tenant }: Foun
   };
 }
 
-/** @throws {ConflictError} If a workspace or a key has the config as its default. */
+/** @throws {ConflictError} If a workspace or a key has the config as its default, or a model alias leads to it. */
 async function refuseInUse({ stores }: AdminCall<unknown>, row: ConfigRow): Promise<void> {
   const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId };
   const names = (defaults: unknown, member: string) =>
@@ -193,6 +193,11 @@ async function refuseInUse({ stores }: AdminCall<unknown>, row: ConfigRow): Prom
   const pinned = keys.find(({ defaults }) => names(defaults, "config_id"));
   if (pinned) {
     throw new ConflictError(`Cannot remove this config: it is the default of the key ${pinned.name}`, { code: "AB07" });
+  }
+  const aliases = await stores.modelAliases.all(tenant, { includeOrganisation: true });
+  const leading = aliases.find(({ target }) => "config" in target && target.config === row.slug);
+  if (leading) {
+    throw new ConflictError(`Cannot remove this config: the model alias ${leading.name} leads to it`, { code: "AB07" });
   }
 }
 

@@ -196,6 +196,24 @@ test("access names records that exist", async () => {
   assert.equal(await refuse({ users: ["x"] }), "400 AB01");
 });
 
+test("a config that an alias leads to is neither deleted nor archived, and the refusal names the alias", async () => {
+  for (const [name, key] of [
+    ["to-pool", workspaceKey],
+    ["to-pool-of-all", adminKey],
+  ] as const) {
+    const saved = { name: "Used", config: { provider: "@main", override_params: { model: "echo-1" } } };
+    const { slug } = await done(call(gateway, "POST /configs", { key: workspaceKey, body: saved }));
+    const { id } = await save({ name, target: { config: slug } }, key);
+    const deleted = await call(gateway, `DELETE /configs/${slug}`, { key: workspaceKey });
+    assert.equal(deleted.status, 409);
+    assert.match(JSON.stringify(deleted.body), new RegExp(`the model alias ${name} leads to it`));
+    const body = { status: "archived" };
+    assert.equal(await refusal(call(gateway, `PUT /configs/${slug}`, { key: workspaceKey, body })), "409 AB07");
+    await done(call(gateway, `DELETE /model-aliases/${id}`, { key }));
+    await done(call(gateway, `DELETE /configs/${slug}`, { key: workspaceKey }));
+  }
+});
+
 test("each change has an audit row with the workspace of the alias", async () => {
   const { id } = await save({ name: "audited", workspace_id: "default" }, adminKey);
   await done(change(id, { enabled: false }, adminKey));
