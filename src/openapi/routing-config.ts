@@ -9,6 +9,7 @@ import {
   stickyMembers,
   strategyMembers,
 } from "../schemas/routing.ts";
+import { classifierMembers } from "../schemas/routing-choice.ts";
 import { searchToolMembers, webSearchMembers } from "../schemas/server-tools.ts";
 import { type JsonSchemaOf, routingConfigReference } from "./schema.ts";
 
@@ -59,6 +60,7 @@ const strategyDescriptions: Descriptions = {
   on_status_codes: "Statuses after which the next target is called",
   on_error_codes: "Kinds of failures after which the next target is called, whatever their status",
   conditions: "The first query that holds names the target",
+  classifier: "Of auto: what chooses where no rule holds",
   rules: "Of auto: the first query that holds names the target, else how hard the request is",
   default: "Name of the target if no condition matches",
   affinity: "A conversation always goes to the same target",
@@ -73,6 +75,15 @@ const ejectionDescriptions: Descriptions = {
   consecutive_failures: "Failures in a row that eject a target, default 5",
   ejection_time: "Milliseconds of the first ejection, default 10000",
   max_ejected_percent: "Most targets that are ejected at a time, default 50 percent",
+};
+
+const classifierDescriptions: Descriptions = {
+  kind: "decisions: a model decides; examples: the nearest of labelled prompts",
+  provider: "A stored provider, as @slug",
+  model: "The model that decides, or that makes embeddings",
+  confidence: "Least confidence, or least cosine of the nearest prompt, default 0.2; below it the score chooses",
+  criteria: "What each target is for, by its name",
+  examples: "Prompts by the name of the target that they need",
 };
 
 const retryDescriptions: Descriptions = {
@@ -143,6 +154,7 @@ export function toRoutingConfigSchema(convert: JsonSchemaOf): object {
   const strategy = object(strategyMembers, strategyDescriptions, {
     conditions: { type: "array", items: condition, minItems: 1 },
     rules: { type: "array", items: condition, minItems: 1 },
+    classifier: { ...object(classifierMembers, classifierDescriptions), required: ["kind", "provider", "model"] },
     sticky: object(stickyMembers, stickyDescriptions),
     cb_config: breaker,
     outlier_ejection: object(ejectionMembers, ejectionDescriptions),

@@ -1,6 +1,7 @@
 import type { LabelRules, Labels } from "../schemas/labels.ts";
 import type { PromptCacheSettings } from "../schemas/routing.ts";
 import type { ErrorCode, ModelNeed } from "../schemas/routing-choice.ts";
+import type { AutoClassifier } from "./auto-classifier.ts";
 import type { BalanceSettings } from "./balance/settings.ts";
 import type { Query } from "./conditions.ts";
 import type { ServerToolSettings } from "./server-tools.ts";
@@ -80,7 +81,13 @@ export type Strategy = StrategyBase &
         /** Undefined: nothing is measured. */
         balance: BalanceSettings | undefined;
       }
-    | { mode: "auto"; rules: readonly Condition[]; asked: readonly string[] }
+    | {
+        mode: "auto";
+        rules: readonly Condition[];
+        /** Fields of `request` that the rules ask for. */
+        asked: readonly string[];
+        classifier: AutoClassifier | undefined;
+      }
     | { mode: "conditional"; conditions: readonly Condition[]; default: string | undefined }
   );
 

@@ -1,4 +1,5 @@
 import { isObject } from "../lib/json.ts";
+import { type AutoClassifier, findClassifierProblems } from "./auto-classifier.ts";
 import type { ConfigNode } from "./config.ts";
 import type { ConfigProblem } from "./problem.ts";
 
@@ -102,7 +103,7 @@ function findNameProblems(node: ConfigNode, strategy: Members): ConfigProblem[] 
 }
 
 /** What is wrong with the targets of a group that goes by what is in the request: each is a tier. */
-function findTierProblems(targets: readonly ConfigNode[]): ConfigProblem[] {
+function findTierProblems(targets: readonly ConfigNode[], classifier: AutoClassifier | undefined): ConfigProblem[] {
   const problems: ConfigProblem[] = [];
   if (targets.length < 2)
     problems.push({ path: "targets", message: "must have at least two targets, the smallest first" });
@@ -113,7 +114,8 @@ function findTierProblems(targets: readonly ConfigNode[]): ConfigProblem[] {
     else if (targets.findIndex((one) => one.name === name) < index)
       problems.push({ path, message: "must differ from the others" });
   }
-  return problems;
+  const names = new Set(targets.map(({ name }) => name));
+  return classifier ? [...problems, ...findClassifierProblems(classifier, names)] : problems;
 }
 
 function findGroupProblems(node: ConfigNode, members: Members): ConfigProblem[] {
@@ -129,7 +131,7 @@ function findGroupProblems(node: ConfigNode, members: Members): ConfigProblem[] 
   if (strategy?.mode === "loadbalance" && targets.length > 0 && targets.every(({ weight }) => weight === 0)) {
     problems.push({ path: "targets", message: "must have a target with weight" });
   }
-  if (strategy?.mode === "auto") problems.push(...findTierProblems(targets));
+  if (strategy?.mode === "auto") problems.push(...findTierProblems(targets, strategy.classifier));
   const isNamed = strategy?.mode === "conditional" || strategy?.mode === "auto";
   if (!isNamed || targets.length === 0 || !isObject(members.strategy)) return problems;
   return [...problems, ...findNameProblems(node, members.strategy)];

@@ -37,7 +37,7 @@ interface ConditionResult {
 export interface AutoDecision {
   /** Name of the target. */
   target: string;
-  by: "rule" | "score";
+  by: "rule" | "classifier" | "score";
   reason: string;
 }
 

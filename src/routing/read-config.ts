@@ -16,7 +16,8 @@ import {
   stickyMembers,
   strategyMembers,
 } from "../schemas/routing.ts";
-import { errorCodes, modelNeeds } from "../schemas/routing-choice.ts";
+import { classifierMembers, errorCodes, modelNeeds } from "../schemas/routing-choice.ts";
+import { type AutoClassifier, readClassifier } from "./auto-classifier.ts";
 import { type BalanceSettings, findUnusedBalance, readBalance } from "./balance/settings.ts";
 import { createQueryReader, fieldsOf, type ReadQuery } from "./conditions.ts";
 import {
@@ -249,10 +250,16 @@ class ConfigReader {
     return readBalance(members, ejection);
   }
 
+  #readClassifier(value: unknown, path: string): AutoClassifier | undefined {
+    if (value === undefined) return undefined;
+    const members = this.#check(value, path, classifierMembers);
+    return readClassifier(members, (problem) => this.note(`${path}.${problem.path}`, problem.message));
+  }
+
   /** @param outerBreaker Circuit breaker beside the strategy, used when the strategy has none. */
   #readStrategy(value: unknown, path: string, outerBreaker: BreakerSettings | undefined): Strategy | undefined {
     if (value === undefined) return undefined;
-    const apart = ["conditions", "rules", "sticky", "cb_config", "outlier_ejection"];
+    const apart = ["conditions", "rules", "classifier", "sticky", "cb_config", "outlier_ejection"];
     const members = this.#check(value, path, strategyMembers, (name) => apart.includes(name));
     const breaker = this.#readBreaker(members.cb_config, `${path}.cb_config`) ?? outerBreaker;
     const sticky = this.#readSticky(members.sticky, `${path}.sticky`);
@@ -279,7 +286,8 @@ class ConfigReader {
       case "auto": {
         const rules = members.rules === undefined ? [] : this.#readConditions(members.rules, `${path}.rules`, true);
         const asked = rules.flatMap(({ query }) => fieldsOf(query, "request"));
-        return { mode: "auto", breaker, rules, asked: [...new Set(asked)] };
+        const classifier = this.#readClassifier(members.classifier, `${path}.classifier`);
+        return { mode: "auto", breaker, rules, asked: [...new Set(asked)], classifier };
       }
       case "conditional": {
         const conditions = this.#readConditions(members.conditions, `${path}.conditions`);

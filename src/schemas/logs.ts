@@ -68,7 +68,7 @@ export type UnfitLog = v.InferOutput<typeof UnfitLog>;
 export const AutoLog = v.object({
   label: v.string(),
   target: v.string(),
-  by: v.picklist(["rule", "score"]),
+  by: v.picklist(["rule", "classifier", "score"]),
   reason: v.string(),
 });
 export type AutoLog = v.InferOutput<typeof AutoLog>;

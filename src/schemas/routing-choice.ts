@@ -35,3 +35,32 @@ export const ModelNeeds = v.pipe(
   v.array(ModelNeed, "must be a list"),
   v.maxLength(modelNeeds.length, `must have at most ${modelNeeds.length} entries`),
 );
+
+const word = v.pipe(
+  v.string("must be a string"),
+  v.minLength(1, "must not be empty"),
+  v.maxLength(256, "must have at most 256 characters"),
+);
+const prompt = v.pipe(
+  v.string("must be a string"),
+  v.minLength(1, "must not be empty"),
+  v.maxLength(4_000, "must have at most 4000 characters"),
+);
+
+/** `strategy.classifier`. */
+export const classifierMembers = {
+  kind: v.picklist(["decisions", "examples"], "must be decisions or examples"),
+  provider: v.pipe(word, v.startsWith("@", "must name a stored provider as @slug")),
+  model: word,
+  confidence: v.pipe(
+    v.number("must be a number"),
+    v.minValue(0, "must be at least 0"),
+    v.maxValue(1, "must be at most 1"),
+  ),
+  criteria: v.record(word, prompt, "must be an object"),
+  examples: v.record(
+    word,
+    v.pipe(v.array(prompt, "must be a list of strings"), v.maxLength(100, "must have at most 100 entries")),
+    "must be an object",
+  ),
+} satisfies Record<string, v.GenericSchema>;

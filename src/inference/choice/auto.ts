@@ -7,6 +7,7 @@ import type { ConfigNode, Strategy } from "../../routing/config.ts";
 import type { AutoDecision } from "../../routing/plan.ts";
 import { estimateInput, textsOf } from "../call/estimate-usage.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
+import { classify } from "./classifier.ts";
 import { chatOperations } from "./model-fit.ts";
 import { readTraits } from "./request-traits.ts";
 
@@ -93,21 +94,49 @@ async function readFacts(
   };
 }
 
-/** The first rule that holds, else how hard the request is by what is in it. */
-function decide(node: ConfigNode, strategy: AutoStrategy, facts: RequestFacts, prompt: PromptTraits): AutoDecision {
+/** What a decision is made from. */
+interface DecisionInput {
+  facts: RequestFacts;
+  prompt: PromptTraits;
+  config: RequestConfig;
+  /** False: a classifier is not called. */
+  mayCall: boolean;
+}
+
+/** The first rule that holds, else what the classifier says, else how hard the request is by what is in it. */
+async function decide(
+  node: ConfigNode,
+  strategy: AutoStrategy,
+  { facts, prompt, config, mayCall }: DecisionInput,
+  context: CallerContext,
+): Promise<AutoDecision> {
   const work = new ConditionWork();
   const place = strategy.rules.findIndex(({ query }) => holds(query, facts, work));
   const rule = strategy.rules[place];
   if (rule) return { target: rule.then, by: "rule", reason: `rule ${place + 1} holds` };
+  const { classifier } = strategy;
+  const asked = { node, view: config.view, mayCall };
+  const found = classifier && (await classify(prompt.text, asked, classifier, context));
+  const problems: string[] = [];
+  if (found && "target" in found) {
+    const { target, confidence } = found;
+    const sure = `${classifier.kind}, confidence ${confidence.toFixed(2)}`;
+    const isTarget = node.targets.some(({ name }) => name === target);
+    if (isTarget && confidence >= classifier.confidence) return { target, by: "classifier", reason: sure };
+    problems.push(`the classifier is not sure (${sure})`);
+  } else if (found) {
+    problems.push(found.problem);
+  }
   const { score, signals } = scorePrompt(prompt);
   const target = node.targets[tierOf(score, node.targets.length)]?.name ?? "";
   const reason = signals.length === 0 ? "nothing makes it hard" : signals.join("; ");
-  return { target, by: "score", reason: `score ${score}: ${reason}` };
+  return { target, by: "score", reason: [...problems, `score ${score}: ${reason}`].join("; ") };
 }
 
 async function decideAll(
   nodes: readonly ConfigNode[],
   request: Members,
+  { config, mayCall }: Pick<DecisionInput, "config" | "mayCall">,
   context: CallerContext,
 ): Promise<AutoDecisions> {
   const prompt = readPrompt(request);
@@ -117,18 +146,23 @@ async function decideAll(
     const { strategy } = node;
     if (strategy?.mode !== "auto") continue;
     const own = strategy.rules.length === 0 ? {} : await readFacts(strategy, { request, prompt }, context);
-    found.set(node, decide(node, strategy, { ...facts, request: own }, prompt));
+    const input = { facts: { ...facts, request: own }, prompt, config, mayCall };
+    found.set(node, await decide(node, strategy, input, context));
   }
   return found;
 }
 
-/** Which targets the groups of a config choose that go by what is in the request; undefined for configs without such groups. */
+/**
+ * Which targets the groups of a config choose that go by what is in the request; undefined for configs without such groups.
+ *
+ * @param mayCall False: nothing is called, and of classifiers only remembered answers count. Default: true.
+ */
 export function decideAuto(
-  { node }: RequestConfig,
-  { operation, value }: { operation: OperationName; value: Members },
+  config: RequestConfig,
+  { operation, value, mayCall = true }: { operation: OperationName; value: Members; mayCall?: boolean },
   context: CallerContext,
 ): AutoDecisions | undefined | Promise<AutoDecisions> {
-  const nodes = autoGroupsOf(node);
+  const nodes = autoGroupsOf(config.node);
   if (nodes.length === 0 || !chatOperations.has(operation) || !isObject(value)) return undefined;
-  return decideAll(nodes, value, context);
+  return decideAll(nodes, value, { config, mayCall }, context);
 }

@@ -263,7 +263,7 @@ export async function explainConfig(
   context.log.model = modelOf(body) ?? null;
   const facts = record ? {} : body;
   const unfit = operation && (await findUnfit(found, { operation, value: body }, context));
-  const auto = operation && (await decideAuto(found, { operation, value: body }, context));
+  const auto = operation && (await decideAuto(found, { operation, value: body, mayCall: false }, context));
   const { root, ...plan } = planRequest(found, facts, { context, sticky: forgetful(services), unfit, auto });
   const warnings = [
     ...plan.unfit.map(({ label, reason }) => `${label}: left out, ${reason}`),
