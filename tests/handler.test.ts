@@ -574,11 +574,11 @@ test("handle logs metadata, baggage and spans", async () => {
   assert.equal(row.provider, "echo");
 });
 
-test("GET /health and GET /ready show nothing but state and version", async () => {
+test("GET /health and GET /ready show nothing but states and version", async () => {
   for (const path of ["/health", "/v1/health", "/ready"]) {
     const response = await shared.fetch(path);
     assert.equal(response.status, 200);
-    const names = path === "/ready" ? ["message", "status"] : ["message", "status", "version"];
+    const names = path === "/ready" ? ["dependencies", "message", "status"] : ["message", "status", "version"];
     assert.deepEqual(Object.keys(await readJson<object>(response)).sort(), names);
   }
 });
