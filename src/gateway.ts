@@ -6,6 +6,7 @@ import { consoleEndpoints } from "./console/endpoints.ts";
 import type { ConnectionInfo, Services } from "./context.ts";
 import type { Database } from "./db/client.ts";
 import { toErrorReply, UnavailableError } from "./errors.ts";
+import { joinOwner, serveCrew } from "./gateway/crew.ts";
 import { openData } from "./gateway/data.ts";
 import { type OwnHandle, ownHandle } from "./gateway/operator.ts";
 import { type GatewayOptions, retentionDaysOf, warnOf } from "./gateway/options.ts";
@@ -56,6 +57,8 @@ interface RunningGateway {
   exportRunner: LogExportRunner;
   firstKeys: FirstKeys | undefined;
   stopTimers(): void;
+  /** Ends what it shares with other processes of the gateway, before its log closes. */
+  leave(): Promise<void>;
 }
 
 /** All endpoints, in the order of matching. */
@@ -133,6 +136,35 @@ function refuseUnready(cause: unknown): Response {
   return toResponse(withFixedHeaders(toErrorReply(error), { id: crypto.randomUUID() }));
 }
 
+/** A runner of a process that leaves the work to its owner. */
+const idle = { stop: async () => {} };
+
+/** Starts what works in the background, in the process that owns the database. */
+function startRunners(
+  options: GatewayOptions,
+  services: Services,
+): Pick<RunningGateway, "batchRunner" | "exportRunner"> {
+  if (options.owner) return { batchRunner: idle, exportRunner: idle };
+  const warn = warnOf(options);
+  services.limitAlerts.start();
+  return {
+    batchRunner: createBatchRunner({ ...defaultBatches, ...options.batches, services, warn }),
+    exportRunner: createLogExportRunner({ services, warn }),
+  };
+}
+
+/** Connects a process to the others of its gateway. The result ends that. */
+async function joinProcesses(
+  { owner, crew }: GatewayOptions,
+  parts: { services: Services; writer: LogWriter },
+): Promise<() => Promise<void>> {
+  if (owner) {
+    await joinOwner(owner, parts.services);
+    return async () => owner.close();
+  }
+  return crew ? serveCrew(crew, parts) : async () => {};
+}
+
 /** Ends everything of a running gateway, in the order in which one part needs another. */
 async function closeRunning(open: RunningGateway, activity: ReturnType<typeof createActivity>): Promise<void> {
   open.services.logTail.close();
@@ -148,6 +180,7 @@ async function closeRunning(open: RunningGateway, activity: ReturnType<typeof cr
   await Promise.race([open.services.mcp.pool.close(), wait(sessionsCloseMs)]);
   await open.services.control.writeRefusals({ all: true }).catch(() => {});
   await open.closeQueue();
+  await open.leave();
   await open.writer.close();
   await open.services.limitStore.close();
   await open.database.close();
@@ -173,12 +206,11 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     const parts = { ...data, clock, isReady, handle: (...asked: Parameters<Handle>) => handle(...asked) };
     const { services, closeQueue, writer, startLooks } = await createServices(options, parts);
     const stopTimers = startTimers({ services, writer, startLooks }, options);
-    services.limitAlerts.start();
     const handle = createSurfaces(listEndpoints(options), options.serverMode ?? "unified", { services, activity });
-    const batchRunner = createBatchRunner({ ...defaultBatches, ...options.batches, services, warn: warnOf(options) });
-    const exportRunner = createLogExportRunner({ services, warn: warnOf(options) });
+    const runners = startRunners(options, services);
+    const leave = await joinProcesses(options, { services, writer });
     const { firstKeys } = installation;
-    running = { database, closeQueue, writer, services, handle, batchRunner, exportRunner, stopTimers, firstKeys };
+    running = { database, closeQueue, writer, services, handle, ...runners, stopTimers, firstKeys, leave };
     return running;
   };
   const ensureRunning = (): Promise<RunningGateway> => {

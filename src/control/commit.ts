@@ -39,6 +39,8 @@ interface CommitterOptions {
   now(): number;
   /** Called with what changed, at once and on this node, and the numbers under which other nodes find the changes. */
   applied(changes: readonly Change[], numbers: readonly number[]): void;
+  /** Resolves once the other processes of this gateway have applied what is written. Absent: no others run. */
+  announced?: (() => Promise<void>) | undefined;
 }
 
 /** What statements change, each thing once. One that does not say what it writes may have changed anything. */
@@ -85,6 +87,7 @@ export function createCommitter(options: CommitterOptions): Committer {
         });
       }
       options.applied(written.changes, written.numbers);
+      await options.announced?.();
       return result;
     }
   };

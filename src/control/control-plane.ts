@@ -57,6 +57,8 @@ interface ControlPlaneOptions {
   changed(changes: readonly Change[] | undefined): void;
   /** Called once more for changes on this node, when a database on another machine lists them. */
   repeated(changes: readonly Change[]): void;
+  /** Resolves once the other processes of this gateway have applied a change of this one. Absent: no others run. */
+  announced?: (() => Promise<void>) | undefined;
 }
 
 /** How long a node may be offline and still learn what changed. */
@@ -93,6 +95,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
       follower.made(numbers);
       applied(changes);
     },
+    announced: options.announced,
   });
   const resolver = createSecretResolver({ outbound, guard, clock });
   const { revokeFamiliesOfKey: endSignIns } = createOauthStore(database);

@@ -12,7 +12,7 @@ const maxOwn = 10_000;
 export interface Follower {
   /** Takes the numbers of changes that this node made and applied already. */
   made(numbers: readonly number[]): void;
-  /** Looks once. Does nothing while an earlier look is still running. */
+  /** Looks once. While an earlier look is still running, resolves after one more, which all who wait share. */
   look(): Promise<void>;
 }
 
@@ -28,7 +28,8 @@ interface FollowerEvents {
 /** Creates a follower that starts behind the newest change. */
 export async function createFollower(audit: AuditStore, events: FollowerEvents): Promise<Follower> {
   let seen = await audit.newestChange();
-  let looking = false;
+  let running: Promise<void> | undefined;
+  let next: Promise<void> | undefined;
   const own = new Set<number>();
 
   const look = async () => {
@@ -46,6 +47,13 @@ export async function createFollower(audit: AuditStore, events: FollowerEvents):
     events.changed(changes.filter((_, index) => !isOwn[index]));
     events.repeated(changes.filter((_, index) => isOwn[index]));
   };
+  const begin = (): Promise<void> => {
+    next = undefined;
+    running = look().finally(() => {
+      running = undefined;
+    });
+    return running;
+  };
   return {
     made(numbers) {
       for (const number of numbers) own.add(number);
@@ -54,14 +62,13 @@ export async function createFollower(audit: AuditStore, events: FollowerEvents):
         own.delete(oldest);
       }
     },
-    async look() {
-      if (looking) return;
-      looking = true;
-      try {
-        await look();
-      } finally {
-        looking = false;
+    look() {
+      if (running) {
+        // what was written since it began may not be in its answer
+        next ??= running.catch(() => {}).then(begin);
+        return next;
       }
+      return begin();
     },
   };
 }

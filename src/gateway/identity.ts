@@ -17,6 +17,7 @@ import { webMac } from "../lib/hash.ts";
 import { defaultMcpSettings } from "../mcp/registry/mcp-state.ts";
 import { createMcpOauth } from "../mcp/registry/oauth/mcp-oauth.ts";
 import { followPurges } from "./cache.ts";
+import { announcementOf } from "./crew.ts";
 import { type OpenData, readerOf } from "./data.ts";
 import { type GatewayOptions, warnOf } from "./options.ts";
 
@@ -40,6 +41,13 @@ function forgetCallers({ authenticator, lookUps }: Callers, changes: readonly Ch
     if (resource === "api_keys" && recordId !== "") authenticator.forget({ organisationId, keyId: recordId });
     else if (resource === "api_keys" || resource === anyResource) authenticator.forget({ organisationId });
     else if (tokenResources.has(resource)) authenticator.forget({ organisationId, tokensOnly: true });
+  }
+}
+
+/** Reads keys again that a replica may have shown as they were before a change. */
+function readKeysAgain(authenticator: Authenticator, changes: readonly Change[]): void {
+  for (const { resource, recordId } of changes) {
+    if (resource === "api_keys" && recordId !== "") authenticator.readAgain(recordId);
   }
 }
 
@@ -110,11 +118,8 @@ export async function createIdentity(
       forgetCallers({ authenticator, lookUps }, changes);
       noteChanges(changes, services());
     },
-    repeated(changes) {
-      for (const { resource, recordId } of changes) {
-        if (resource === "api_keys" && recordId !== "") authenticator.readAgain(recordId);
-      }
-    },
+    repeated: (changes) => readKeysAgain(authenticator, changes),
+    announced: announcementOf(options),
   });
   const lookUps = createIdentityLookUps({
     control,

@@ -9,7 +9,8 @@ import { deriveKey, webMac } from "../lib/hash.ts";
 import type { LimitJournal } from "../logs/journal.ts";
 import { createLeaseStore } from "../policies/lease-store.ts";
 import { Ledger } from "../policies/ledger.ts";
-import type { Claim, LimitStore, LimitUseObserver, Refusal } from "../policies/limit-store.ts";
+import type { Claim, LimitStore, LimitUseObserver } from "../policies/limit-store.ts";
+import { OwnedLimitStore } from "../policies/owned/owned-limit-store.ts";
 import { RedisLimitStore } from "../policies/redis/redis-store.ts";
 import type { OpenData } from "./data.ts";
 import { type GatewayOptions, logOf, warnOf } from "./options.ts";
@@ -17,27 +18,39 @@ import { type GatewayOptions, logOf, warnOf } from "./options.ts";
 /** Time after which a refused request may be sent again, in milliseconds. */
 const againAfterMs = 1_000;
 
-/**
- * A store that admits nothing while what requests use cannot be noted.
- *
- * @param isWritable Whether it can be noted now.
- * @param now Unix milliseconds.
- */
-function refuseUnnoted(store: LimitStore, isWritable: () => boolean, now: () => number): LimitStore {
-  const refusalOf = (claim: Claim): Refusal => ({ claim, resetsAt: now() + againAfterMs, states: [], isAway: true });
-  return {
-    reserve(claims) {
-      const [first] = claims;
-      return first && !isWritable() ? refusalOf(first) : store.reserve(claims);
-    },
-    read: (limit, bucket) => store.read(limit, bucket),
-    list: (limit) => store.list(limit),
-    reset: (limit, bucket) => store.reset(limit, bucket),
-    add: (limit, bucket, used) => store.add(limit, bucket, used),
-    follow: (counters) => store.follow(counters),
-    ...(store.outage && { outage: store.outage.bind(store) }),
-    close: () => store.close(),
-  };
+/** A store that admits nothing while what requests use cannot be noted. */
+class NotedLimitStore implements LimitStore {
+  readonly counted: LimitStore;
+  readonly outage?: NonNullable<LimitStore["outage"]>;
+  readonly #journal: Pick<LimitJournal, "isWritable">;
+  /** Unix milliseconds. */
+  readonly #now: () => number;
+
+  constructor(counted: LimitStore, journal: Pick<LimitJournal, "isWritable">, now: () => number) {
+    this.counted = counted;
+    if (counted.outage) this.outage = counted.outage.bind(counted);
+    this.#journal = journal;
+    this.#now = now;
+  }
+
+  reserve(claims: readonly Claim[]): ReturnType<LimitStore["reserve"]> {
+    const [first] = claims;
+    if (!first || this.#journal.isWritable()) return this.counted.reserve(claims);
+    return { claim: first, resetsAt: this.#now() + againAfterMs, states: [], isAway: true };
+  }
+
+  read: LimitStore["read"] = (limit, bucket) => this.counted.read(limit, bucket);
+  list: LimitStore["list"] = (limit) => this.counted.list(limit);
+  reset: LimitStore["reset"] = (limit, bucket) => this.counted.reset(limit, bucket);
+  add: LimitStore["add"] = (limit, bucket, used) => this.counted.add(limit, bucket, used);
+  follow: LimitStore["follow"] = (counters) => this.counted.follow(counters);
+  close: LimitStore["close"] = () => this.counted.close();
+}
+
+/** The ledger behind a store; undefined where the counters are elsewhere. */
+export function ledgerOf(store: LimitStore): Ledger | undefined {
+  if (store instanceof NotedLimitStore) return ledgerOf(store.counted);
+  return store instanceof Ledger ? store : undefined;
 }
 
 /** What counters of limits are made from. */
@@ -77,9 +90,9 @@ async function createShared(
   });
 }
 
-/** Whether other processes may work on the same database. */
-function isShared({ workers = 1 }: GatewayOptions, { remote }: Pick<LimitParts["database"], "remote">): boolean {
-  return remote || workers > 1;
+/** Whether gateways that do not know of each other may work on the same database. */
+function isShared({ workers = 1, crew }: GatewayOptions, { remote }: Pick<LimitParts["database"], "remote">): boolean {
+  return remote || (workers > 1 && !crew);
 }
 
 const defaultAlerts = { timeoutMs: 10_000, lookEveryMs: 10_000 };
@@ -117,10 +130,11 @@ async function createStore(
   const { clock, database } = parts;
   const { redis } = options;
   if (redis) return createShared({ ...options, redis }, parts, { stored: limitCounters, limits, onUsed });
+  const { owner, workers = 1, strictLimits: isStrict = false } = options;
+  if (owner && !database.remote) return new OwnedLimitStore({ link: owner, now: steadyTime, workers, isStrict });
   if (isShared(options, database)) {
     const leases = createLimitLeaseStore(database);
     const createId = () => crypto.randomUUID();
-    const isStrict = options.strictLimits;
     return createLeaseStore({ database: leases, clock, createId, warn: warnOf(options), onUsed, isStrict });
   }
   const ledger = new Ledger({ now: steadyTime, onUsed });
@@ -175,7 +189,7 @@ export async function createLimits(
   const steadyTime = createSteadyTime(clock);
   const counted = { limitCounters, steadyTime, onUsed };
   const store = await createStore(options, parts, { ...counted, limits: services.limits });
-  const limitStore = journal ? refuseUnnoted(store, () => journal.isWritable(), steadyTime) : store;
+  const limitStore = journal ? new NotedLimitStore(store, journal, steadyTime) : store;
   const followCorrections = createFollowing({ ...counted, limitStore, warn: warnOf(options) });
   return { limitAlerts, limitStore, limitCounters, steadyTime, followCorrections };
 }

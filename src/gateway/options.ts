@@ -13,9 +13,11 @@ import type { DatabaseLocation } from "../db/client.ts";
 import type { TextCodec } from "../db/stores/logs.ts";
 import type { BatchRunnerSettings } from "../inference/batches/runner.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { Crew } from "../lib/crew.ts";
 import type { MacFactory } from "../lib/hash.ts";
 import type { Transport } from "../lib/outbound.ts";
 import type { ConnectRedis } from "../lib/redis.ts";
+import type { SteadyLink } from "../lib/steady-link.ts";
 import type { TokenCounter } from "../lib/token-count.ts";
 import type { FollowerLimits } from "../logs/follow/log-tail.ts";
 import type { TailReader } from "../logs/follow/page.ts";
@@ -47,6 +49,10 @@ export interface GatewayOptions {
   databaseAuthToken?: string;
   /** Gateway processes that share the database file, and its limits. Default 1. A remote database is always shared. */
   workers?: number;
+  /** The process of this gateway that owns the log and its counters. Absent: this one. */
+  owner?: SteadyLink;
+  /** The other processes of this gateway, where this one is their owner. */
+  crew?: Crew;
   /** `v2:<base64url of 32 bytes>,v1:<…>`; required for every database that outlives the process. */
   masterKeys?: string;
   /** Reads the current master keys, if they can change while the gateway runs; undefined when there are no keys to read. */

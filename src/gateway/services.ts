@@ -39,6 +39,7 @@ import { createTimers } from "../lib/timers.ts";
 import { countTokens, withBoundedWaiting } from "../lib/token-count.ts";
 import { LogTail } from "../logs/follow/log-tail.ts";
 import { readTailPage, type TailReader } from "../logs/follow/page.ts";
+import { createHandedLog, RefusedRowsError } from "../logs/handed/handed-log.ts";
 import { createIndexedLog } from "../logs/index/indexed-log.ts";
 import { LogIndex } from "../logs/index/log-index.ts";
 import { LimitJournal, replayJournals } from "../logs/journal.ts";
@@ -133,6 +134,7 @@ function createWriter(
   { redaction, redactor, outbound }: { redaction: RedactionSettings; redactor: Redactor; outbound: Outbound },
 ): LogWriter & Partial<TailReader> {
   const url = options.database ?? ":memory:";
+  if (options.owner) return createHandedLog(options.owner, redactor);
   const settings: TelemetrySettings = { metrics: requestMetricsOf(options), otlp: options.otlp ?? null };
   // a database in memory belongs to one connection
   if (options.createLogWriter && url !== ":memory:") {
@@ -209,11 +211,12 @@ function createLog(
     },
     batchBytes: writer.batchBytes,
     writesAtOnce: writer.writesAtOnce,
-    flushAfterMs: options.logFlushMs,
+    // a killed process has handed over what its finished requests left
+    flushAfterMs: options.owner ? 0 : options.logFlushMs,
     limits: waitingLimitsOf(options),
     // what the journal has is added to counters by the next start
     describeLoss: (loss) => describeLoss(limitJournal ? { ...loss, counted: [] } : loss, createId()),
-    isPermanent: isRefusedStatement,
+    isPermanent: (error) => error instanceof RefusedRowsError || isRefusedStatement(error),
     warn: warnOf(options),
   });
   const lateHooks = createLateHookQueue({

@@ -104,10 +104,38 @@ export function startTimers(
     const now = services.clock.monotonic();
     for (const stream of [...services.streams]) stream.tick(now);
   }, 1_000);
+  const stopLooks = startLooks();
+  const stopUpkeep = options.owner ? () => {} : startUpkeep({ services, writer }, options);
+  let following = true;
+  const follow = setInterval(() => {
+    services.control.follower.look().then(
+      () => {
+        following = true;
+      },
+      (error) => {
+        if (following) warn("Cannot read the changes of other nodes", error);
+        following = false;
+      },
+    );
+  }, followEveryMs);
+  return () => {
+    clearInterval(everySecond);
+    stopLooks();
+    stopUpkeep();
+    clearInterval(follow);
+    services.timers.close();
+  };
+}
+
+/** Starts the work of the owner of a database: old rows, the index, what expires. The result stops it. */
+function startUpkeep(
+  { services, writer }: { services: Services; writer: LogWriter },
+  options: GatewayOptions,
+): () => void {
+  const warn = warnOf(options);
   const retention = startRetention({ services, writer }, options);
   const { offload } = writer;
   const stops = [
-    startLooks(),
     startSteps({
       step: () => writer.index(),
       everyMs: indexEveryMs,
@@ -136,26 +164,11 @@ export function startTimers(
     services.oauth.cleanUp().catch((error) => warn("Cannot remove old codes and tokens of OAuth", error));
     services.control.cleanUp().catch((error) => warn("Cannot update expired keys", error));
   }, purgeEveryMs);
-  let following = true;
-  const follow = setInterval(() => {
-    services.control.follower.look().then(
-      () => {
-        following = true;
-      },
-      (error) => {
-        if (following) warn("Cannot read the changes of other nodes", error);
-        following = false;
-      },
-    );
-  }, followEveryMs);
   const stopHeadLog = startAuditHeadLog(services.control.stores, { log: logOf(options), warn });
   return () => {
     stopHeadLog();
-    clearInterval(everySecond);
     for (const stop of stops) stop();
     retention.stop();
     clearInterval(purge);
-    clearInterval(follow);
-    services.timers.close();
   };
 }

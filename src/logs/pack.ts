@@ -63,7 +63,7 @@ interface Row {
 }
 
 /** Most rows that are stored as one: a reader of one of them reads all. */
-const mostTogether = 64;
+export const mostTogether = 64;
 
 /** Groups records by tenant, in order. */
 export function packRecords(

@@ -1,7 +1,7 @@
 import { giveWay, runPaced } from "../lib/pace.ts";
 import type { RetentionTimes } from "../schemas/log-segments.ts";
 import type { LateHooks, LogBatch } from "../schemas/logs.ts";
-import { packRecords } from "./pack.ts";
+import { type PackedBatch, packRecords } from "./pack.ts";
 import type { LogRecord } from "./record.ts";
 import type { Redactor } from "./redact.ts";
 import { sealInSteps } from "./seal.ts";
@@ -24,6 +24,8 @@ export interface LogWriter {
    * @returns Whether that is true of the rows as they are stored; false if it is not known.
    */
   append(records: readonly LogRecord[], foreseen?: Foreseen): Promise<boolean>;
+  /** Stores batches of other processes, all or none. Absent where there can be none. */
+  appendPacked?(batches: readonly PackedBatch[]): Promise<void>;
   /** Takes one short step of removing old rows, and of giving back their space; returns whether there may be more. */
   purge(times: RetentionTimes): Promise<boolean>;
   /** Adds rows to the index if enough have come since the last time; returns whether there may be more. */

@@ -42,7 +42,9 @@ interface FormerCounter extends Omit<LimitIncrement, "windowEnd" | "lease"> {
   readonly corrected?: number;
 }
 
-const correctedName = ({ organisationId, limitId, bucket, windowStart }: Omit<FormerCounter, "used">): string =>
+type CounterName = Omit<FormerCounter, "used" | "corrected">;
+
+const correctedName = ({ organisationId, limitId, bucket, windowStart }: CounterName): string =>
   JSON.stringify([organisationId, limitId, bucket, windowStart]);
 
 /** Which limit of which organisation. */
@@ -98,7 +100,7 @@ type EndBookings = (
 const noBookings: readonly Booking[] = [];
 
 /** What a request has booked. */
-class Booked implements Reservation {
+export class Booked implements Reservation {
   readonly states: readonly BucketState[];
   /** Empty once it has ended. */
   #bookings: readonly Booking[];
@@ -110,6 +112,11 @@ class Booked implements Reservation {
     const states: BucketState[] = [];
     for (const { bucket } of bookings) states.push(toState(bucket));
     this.states = states;
+  }
+
+  /** Names of the buckets that it counts in, in the order of the claims. */
+  get buckets(): string[] {
+    return this.#bookings.map(({ bucket }) => bucket.name);
   }
 
   settle(used: Readonly<Record<Counted, number>>): LimitIncrement[] {
@@ -278,7 +285,7 @@ export class Ledger implements LimitStore {
   }
 
   /** Changes what was used in a window, if it is not over. */
-  #correct({ organisationId, limitId, bucket: name, windowStart }: CorrectedCounter, difference: number): void {
+  #correct({ organisationId, limitId, bucket: name, windowStart }: CounterName, difference: number): void {
     if (difference === 0) return;
     const { live, stored } = this.#bucketsOf({ organisationId, id: limitId });
     const correct = (used: number) => Math.max(0, used + difference);
@@ -293,7 +300,7 @@ export class Ledger implements LimitStore {
     }
   }
 
-  reserve(claims: readonly Claim[]): Reservation | Refusal {
+  reserve(claims: readonly Claim[]): Booked | Refusal {
     const time = this.#now();
     const bookings: Booking[] = [];
     for (const claim of claims) {
@@ -309,6 +316,35 @@ export class Ledger implements LimitStore {
     }
     for (const { bucket, reserved } of bookings) bucket.reserved += reserved;
     return new Booked(bookings, this.#end);
+  }
+
+  /** Books claims that another ledger had booked before it ended, whatever is left. */
+  takeOver(claims: readonly Claim[]): Booked {
+    const time = this.#now();
+    const bookings = claims.map((claim): Booking => {
+      const bucket = this.#bucketOf(claim, time);
+      bucket.reserved += amountOf(claim);
+      return { claim, bucket, reserved: amountOf(claim), turn: bucket.turn };
+    });
+    return new Booked(bookings, this.#end);
+  }
+
+  /**
+   * Counts what was used already, in the window that is stored with it.
+   *
+   * @param windowStart Unix milliseconds, as it is stored.
+   */
+  count({ limit, bucket }: Pick<Claim, "limit" | "bucket">, windowStart: number, used: number): void {
+    const current = this.#bucketOf({ limit, bucket }, this.#now());
+    if (startOf(current.span) === windowStart) this.#use(limit, current, used);
+    else this.gain(limit.organisationId, [{ limitId: limit.id, bucket, windowStart, used }]);
+  }
+
+  /** Counts what rows have used that another process wrote. */
+  gain(organisationId: string, increments: readonly (Omit<CounterName, "organisationId"> & { used: number })[]): void {
+    for (const { used, ...increment } of increments) {
+      this.#correct({ ...increment, organisationId }, used);
+    }
   }
 
   readonly #end: EndBookings = (bookings, used) => {

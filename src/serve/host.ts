@@ -20,7 +20,7 @@ import {
 } from "./serving.ts";
 import { createShutdown, handleProcessEvents } from "./shutdown.ts";
 import { readRole } from "./workers/role.ts";
-import { serveAsWorker, superviseWorkers } from "./workers/serve.ts";
+import { serveAsOwner, serveAsWorker, superviseWorkers } from "./workers/serve.ts";
 
 /** Number of processes that serve. */
 const countWorkers = ({ workers }: HostSettings): number => (workers === "auto" ? availableParallelism() : workers);
@@ -31,7 +31,8 @@ async function serve(isHosted: boolean): Promise<void> {
   const log = createProcessLog(settings.processLog);
   const role = readRole(process.env);
   const workers = countWorkers(settings);
-  if (role) await serveAsWorker(role, settings, log);
+  if (role?.kind === "owner") await serveAsOwner(role, settings, log);
+  else if (role) await serveAsWorker(role, settings, log);
   else if (workers > 1) await superviseWorkers(workers, settings, log);
   else if (isHosted && !settings.tls) await prepare();
   else announce(await startServing(settings, log), settings, log);

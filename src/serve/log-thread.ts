@@ -107,6 +107,10 @@ export function createLogThread(
       const memory = batches.map(({ bodies }) => bodies.buffer);
       return (await running().ask({ kind: "append", batches, foreseen }, memory)) > 0;
     },
+    async appendPacked(batches) {
+      const memory = batches.map(({ bodies }) => bodies.buffer);
+      await running().ask({ kind: "append", batches, foreseen: undefined }, memory);
+    },
     index: async () => (await running().ask({ kind: "index" })) > 0,
     offload: objects && (async () => (await running().ask({ kind: "offload" })) > 0),
     readTail: (request) => running().ask<TailPage>({ kind: "tail", request }),

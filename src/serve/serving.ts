@@ -50,7 +50,8 @@ export async function createGatewayFromEnvironment(settings: HostSettings, log: 
   const start = async () => {
     const firstKeys = await gateway.start();
     try {
-      if (file) await applyAtStart(gateway, file, log.info);
+      // the owner of the database applies it for all of its workers
+      if (file && !options.owner) await applyAtStart(gateway, file, log.info);
     } catch (error) {
       // they are shown once, whatever becomes of the file
       if (firstKeys) printFirstKeys(firstKeys, settings.firstKeysFile, log);

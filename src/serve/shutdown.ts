@@ -9,7 +9,7 @@ import type { Listener } from "./listener.ts";
 import type { ProcessLog } from "./process-log.ts";
 
 /** Time between "not ready" and "no new connections", so that load balancers notice. */
-const noticeMs = 1_000;
+const defaultNoticeMs = 1_000;
 /** Interrupts that come sooner after the first are the same one: a terminal and a parent process may both send it. */
 const sameInterruptMs = 500;
 
@@ -26,11 +26,13 @@ export interface Shutdown {
 /** How a process is shut down. */
 interface ShutdownSettings extends Pick<Settings, "drainSeconds" | "database"> {
   log: ProcessLog;
+  /** Time between "not ready" and "no new connections". Default: one second. */
+  noticeMs?: number;
 }
 
 /** Shuts down gracefully: not ready, no new connections, running requests finish, rows are written. */
 export function createShutdown(gateway: Gateway, listeners: readonly Listener[], settings: ShutdownSettings): Shutdown {
-  const { drainSeconds, database, log } = settings;
+  const { drainSeconds, database, log, noticeMs = defaultNoticeMs } = settings;
   const path = databasePath(database);
   const isAlone = () => path === undefined || !exists(`${path}-wal`);
   const { promise: hurried, resolve: hurry } = Promise.withResolvers<void>();

@@ -30,3 +30,6 @@ export function sample<Item>(items: readonly Item[], share: number): readonly It
 export function rounds(count: number): number {
   return isWhole ? count : Math.ceil(count / 5);
 }
+
+/** Whether the long forms of the tests of several processes run: `npm run test:cluster`. */
+export const isCluster = process.env.GATEWAY_TESTS === "cluster";

@@ -80,7 +80,7 @@ export async function readTraces({ url }: GatewayProcess, key: string): Promise<
 /** Names of the files of a stopped gateway's database. */
 export function listDatabaseFiles(folder: string): string[] {
   return readdirSync(join(folder, "data"))
-    .filter((name) => /^gateway\.db(?!-(?:spill|lock)$)/.test(name))
+    .filter((name) => /^gateway\.db(?!-(?:spill|lock|owner-lock)$)/.test(name))
     .sort();
 }
 

@@ -1,7 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, extname, join } from "node:path";
 import process from "node:process";
+import { fileURLToPath } from "node:url";
 import { runtime } from "../runtime-transport.ts";
 import { type Role, roleVariable } from "./role.ts";
 
@@ -13,8 +14,10 @@ function ownCommand(): [program: string, ...args: string[]] {
   if (!existsSync(file)) return [execPath];
   if (runtime !== "deno") return [execPath, ...execArgv, file];
   const config = join(dirname(file), "deno.json");
+  // `.js` in the npm package
+  const entry = fileURLToPath(new URL(`./entry${extname(import.meta.url)}`, import.meta.url));
   // Deno shares ports only with the flag
-  return [execPath, "run", "-A", "--unstable-net", ...(existsSync(config) ? ["--config", config] : []), file];
+  return [execPath, "run", "-A", "--unstable-net", ...(existsSync(config) ? ["--config", config] : []), entry];
 }
 
 /** Starts this program once more. It writes to the output of this process. */

@@ -1,12 +1,10 @@
 import { chmodSync, rmSync } from "node:fs";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { type Answer, Link } from "../../lib/link.ts";
+import type { AnswersOf } from "../../lib/crew.ts";
+import { Link } from "../../lib/link.ts";
 
 /** Longest path of a socket in the file system: systems take about 104 bytes. */
 const mostPathBytes = 100;
-
-/** Messages of a kind, by the link they came over. */
-type AnswersOf = (link: () => Link) => Readonly<Record<string, Answer>>;
 
 /** A link over a connected socket. */
 function linkOver(socket: Socket, answersOf: AnswersOf): Link {
