@@ -216,8 +216,8 @@ export async function installAgents() {
  *
  * @returns {Promise<string | undefined>} What npm printed where it failed.
  */
-export function installReleaseTools() {
-  return installIn(join(root, "scripts/release"));
+export async function installReleaseTools() {
+  return (await installIn(join(root, "scripts/release"))) ?? installIn(join(root, "tests/libsql-server"));
 }
 
 /** The package of the console, and where its build goes. */

@@ -6,7 +6,18 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { createFolder, runCommand, startAndFail } from "../../tests/support/process.ts";
 import { requireTool } from "../lib.mjs";
-import { digestOf, megabytes, releaseFolder, requireServing, root, run, sizeOf, sourceDate, version } from "./run.ts";
+import {
+  digestOf,
+  findProgram,
+  megabytes,
+  releaseFolder,
+  requireServing,
+  root,
+  run,
+  sizeOf,
+  sourceDate,
+  version,
+} from "./run.ts";
 
 /** Packages of each platform: Bun's runtime and libSQL's module. */
 const platforms: Readonly<Record<string, { runtime: string; library: string; format: RegExp }>> = {
@@ -89,6 +100,13 @@ function runsHere(platform: string): boolean {
   return platform === `${process.platform}-${process.arch}`;
 }
 
+/** A command that runs a program for Linux on arm64 by emulation; undefined if this machine cannot. */
+function emulated(platform: string, program: string): string[] | undefined {
+  const [emulator, libraries] = [findProgram("qemu-aarch64-static"), "/usr/aarch64-linux-gnu"];
+  const canRun = platform === "linux-arm64" && emulator !== undefined && existsSync(libraries);
+  return canRun ? [emulator, "-L", libraries, program] : undefined;
+}
+
 /** Builds the programs, each twice where it runs here, and checks them. */
 export async function checkBinaries(): Promise<void> {
   for (const [platform, { format }] of Object.entries(platforms)) {
@@ -102,6 +120,12 @@ export async function checkBinaries(): Promise<void> {
       assert.equal(await digestOf(again), await digestOf(program), "two builds of equal sources differ");
       console.log(`  ${platform} serves; two builds are equal`);
       rmSync(again);
+    }
+    const command = emulated(platform, program);
+    if (command && !runsHere(platform)) {
+      // the emulator cannot replace a program by itself, which the program does without this variable
+      await requireServing({ command, env: { BUN_CONFIG_MAX_HTTP_REQUESTS: "65336" } });
+      console.log(`  ${platform} serves by emulation`);
     }
     const archive = await pack(program, platform);
     console.log(`  ${archive.slice(root.length + 1)}: ${megabytes(sizeOf(archive))}, unpacked ${megabytes(bytes)}`);

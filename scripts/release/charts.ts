@@ -6,25 +6,27 @@ import { join } from "node:path";
 import { createFolder } from "../../tests/support/process.ts";
 import { findProgram, requirePrograms, root, run } from "./run.ts";
 
-/** Go programs, by the versions that are known to work. */
+/** Go programs, by the versions that are known to work, and the names under which Go installs them. */
 const goPrograms = {
-  helm: "helm.sh/helm/v3/cmd/helm@v3.22.0",
-  kubeconform: "github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0",
+  helm: { module: "helm.sh/helm/v3/cmd/helm@v3.22.0", file: "helm" },
+  kubeconform: { module: "github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0", file: "kubeconform" },
+  compose: { module: "github.com/compose-spec/compose-go/v2/cmd@v2.16.2", file: "cmd" },
 };
 /** The module that holds the schemas of Kubernetes, and their version. */
 const schemaModule = "k8s.io/cli-runtime@v0.37.0";
 const kubernetesVersion = "1.37.0";
 
 /** A program of the system, or one built from the Go module proxy. */
-async function goProgram(name: keyof typeof goPrograms): Promise<string> {
+export async function goProgram(name: keyof typeof goPrograms): Promise<string> {
   const found = findProgram(name);
   if (found) return found;
   const folder = join(root, "dist/targets/go");
-  const program = join(folder, name);
+  const { module, file } = goPrograms[name];
+  const program = join(folder, file);
   if (existsSync(program)) return program;
   requirePrograms("go");
   mkdirSync(folder, { recursive: true });
-  await run("go", ["install", goPrograms[name]], {
+  await run("go", ["install", module], {
     cwd: folder,
     env: { GOBIN: folder, CGO_ENABLED: "0", GOFLAGS: "" },
   });

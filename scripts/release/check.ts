@@ -8,21 +8,27 @@ import { ensureConsole, installReleaseTools } from "../lib.mjs";
 import { checkMaterials } from "./bill-of-materials.ts";
 import { checkBinaries } from "./binaries.ts";
 import { checkChart } from "./charts.ts";
+import { checkCompose } from "./compose.ts";
 import { checkDebianPackage } from "./debian-package.ts";
 import { checkHosts } from "./hosts.ts";
 import { checkImage } from "./image.ts";
+import { checkJsr } from "./jsr.ts";
 import { checkPackage } from "./npm-package.ts";
+import { checkProxy } from "./proxy.ts";
 import { CannotCheckError, releaseFolder } from "./run.ts";
 import { checkUnit } from "./unit.ts";
 
 /** What a release consists of, in the order in which it is built. */
 const steps: Readonly<Record<string, () => Promise<void>>> = {
   npm: checkPackage,
+  jsr: checkJsr,
   binaries: checkBinaries,
   image: checkImage,
   unit: checkUnit,
   debian: checkDebianPackage,
   chart: checkChart,
+  compose: checkCompose,
+  proxy: checkProxy,
   hosts: checkHosts,
   materials: checkMaterials,
 };

@@ -3,7 +3,6 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { appendFileSync, chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { createFolder, fakeWorkspaceKey, waitFor } from "../../tests/support/process.ts";
 import { compileFor } from "./binaries.ts";
@@ -11,6 +10,7 @@ import { debianSystem } from "./debian.ts";
 import {
   digestOf,
   findProgram,
+  freePort,
   megabytes,
   releaseFolder,
   requireAnswer,
@@ -67,16 +67,6 @@ async function buildDebianPackage(program: string, architecture: string): Promis
   const env = { SOURCE_DATE_EPOCH: String(sourceDate) };
   await run("dpkg-deb", ["--build", "--root-owner-group", "-Zgzip", "-z6", tree, file], { env });
   return file;
-}
-
-/** A port that is free now. */
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const address = server.address();
-      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
-    });
-  });
 }
 
 /** Boots a system in which the package is installed, and requires that its service answers and stops in order. */

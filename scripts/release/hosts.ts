@@ -134,10 +134,13 @@ async function checkNext(project: string): Promise<void> {
   const next = join(project, "node_modules/next/dist/bin/next");
   const env = { NEXT_TELEMETRY_DISABLED: "1" };
   await run(requireTool("node"), [next, "build"], { cwd: folder, env });
-  const script = `const { spawn } = require("node:child_process");
-    const child = spawn(process.execPath, [${JSON.stringify(next)}, "start", "-H", "127.0.0.1", "-p", "0"], { stdio: ["ignore", "pipe", "inherit"] });
-    child.stdout.on("data", (text) => { const url = /http:\\/\\/127\\.0\\.0\\.1:\\d+/.exec(text)?.[0]; if (url) console.log("serving on " + url); });
-    process.on("SIGTERM", () => child.kill());
-    process.on("exit", () => child.kill());`;
+  // `next start` in a process that prints its address as the gateway does
+  const script = `
+    const next = require(${JSON.stringify(join(project, "node_modules/next"))});
+    const app = next({ dev: false, dir: ${JSON.stringify(folder)} });
+    app.prepare().then(() => {
+      const server = require("node:http").createServer(app.getRequestHandler());
+      server.listen(0, "127.0.0.1", () => console.log("serving on http://127.0.0.1:" + server.address().port));
+    });`;
   await checkProcess([requireTool("node"), "-e", script], folder, "/ai");
 }

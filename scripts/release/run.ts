@@ -4,6 +4,7 @@ import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync, readdirSync, statSync } from "node:fs";
+import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import process from "node:process";
 import { pipeline } from "node:stream/promises";
@@ -29,16 +30,18 @@ interface RunOptions {
   env?: Readonly<Record<string, string | undefined>>;
   /** Exit codes that are no failure. Default: 0. */
   codes?: readonly number[];
+  /** Returns what it printed to standard error too. */
+  withErrors?: boolean;
 }
 
 /** Runs a program and returns what it printed. Rejects with it if it fails. */
 export function run(program: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
-  const { cwd = root, env = {}, codes = [0] } = options;
+  const { cwd = root, env = {}, codes = [0], withErrors } = options;
   return new Promise((done, fail) => {
     const settings = { cwd, env: { ...process.env, ...env }, maxBuffer: 256 * 1024 * 1024 };
     execFile(program, args, settings, (error, stdout, stderr) => {
       const code = error === null ? 0 : Number(error.code ?? 1);
-      if (codes.includes(code)) done(stdout);
+      if (codes.includes(code)) done(withErrors ? stdout + stderr : stdout);
       else fail(new Error(`${program} ${args.join(" ")} ended with ${code}:\n${stdout}${stderr}`));
     });
   });
@@ -72,6 +75,16 @@ export async function digestOf(path: string): Promise<string> {
   const hash = createHash("sha256");
   await pipeline(createReadStream(path), hash);
   return hash.digest("hex");
+}
+
+/** A port that is free now. */
+export function freePort(): Promise<number> {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === "object" && address !== null ? address.port : 0));
+    });
+  });
 }
 
 /** Sends the first call of the README to a gateway and requires the answer; and, if asked, the page of the console. */
