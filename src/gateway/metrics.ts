@@ -52,6 +52,7 @@ export function createMetrics(options: GatewayOptions, sources: MetricsSources):
         load: { ...pressure.state(), running: concurrency.running },
         dependencies: dependencies.state(),
         openBreakers: routing.breakers.countOpen(),
+        health: routing.health.counts(),
         stats: options.processStats?.(),
       });
       return (await writer.metrics()) + ofProcess;

@@ -4,6 +4,7 @@ import { followEveryMs } from "../control/follower.ts";
 import { dayMs } from "../lib/periods.ts";
 import type { LogWriter } from "../logs/writer.ts";
 import type { RetentionTimes } from "../schemas/log-segments.ts";
+import { probeHost } from "./balancing.ts";
 import { type GatewayOptions, logOf, retentionDaysOf, warnOf } from "./options.ts";
 
 /** How often old log rows are removed, and how many at a time. */
@@ -98,6 +99,7 @@ export function startTimers(
     services.steadyTime(); // it notices jumps of the clock when it is read
     services.mcp.pool.clean();
     services.routing.measureExchange?.run();
+    services.routing.health.run((url, timeoutMs) => probeHost(url, timeoutMs, services.outbound));
     // while the database is away the rows wait
     services.control.writeRefusals({ all: false }).catch(() => {});
     if (services.streams.size === 0) return;

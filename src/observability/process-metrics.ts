@@ -34,6 +34,8 @@ interface ProcessFacts {
   load: { running: number; shed: ReadonlyMap<string, number>; lagSeconds: number };
   /** Whether what the gateway needs is there. */
   dependencies: { database: string; redis?: string; limits: string };
+  /** Targets whose hosts are checked. */
+  health: { healthy: number; unhealthy: number };
   /** Absent where the host does not report it. */
   stats?: ProcessStats | undefined;
 }
@@ -100,7 +102,7 @@ function toLoadText({ load, dependencies, queue }: Pick<ProcessFacts, "load" | "
 
 /** Metrics of the process in the text format. */
 export function toProcessMetrics(facts: ProcessFacts): string {
-  const { queue, lostHookResults, spill, refused, unpriced, followers, openBreakers, stats } = facts;
+  const { queue, lostHookResults, spill, refused, unpriced, followers, openBreakers, health, stats } = facts;
   return [
     toLoadText(facts),
     toSingle(gauge("gateway_build_info", "Version of the gateway."), 1, toLabels({ version })),
@@ -139,6 +141,11 @@ export function toProcessMetrics(facts: ProcessFacts): string {
     toSingle(gauge("gateway_log_spill_bytes", "Size of the file in which log rows wait."), spill.bytes),
     toMapped(counter("gateway_unpriced_calls_total", "Calls to models without a price."), "provider", unpriced),
     toSingle(gauge("gateway_open_circuits", "Targets whose circuit is open."), openBreakers),
+    toMapped(
+      gauge("gateway_checked_targets", "Targets of load balancers whose hosts are checked, by their health."),
+      "health",
+      new Map(Object.entries(health)),
+    ),
     stats ? toProcessText(stats) : "",
   ].join("");
 }

@@ -1,5 +1,5 @@
 import * as v from "valibot";
-import { ejectionMembers } from "../schemas/balance.ts";
+import { ejectionMembers, healthMembers } from "../schemas/balance.ts";
 import {
   breakerMembers,
   cacheMembers,
@@ -68,7 +68,17 @@ const strategyDescriptions: Descriptions = {
   cb_config: "When calls to a failing target stop",
   choose: "How a load balancer chooses: by weight (default), or by what is measured of its targets",
   slow_start: "Milliseconds in which a target that is back gets its share again, default 20000",
+  health_check: "Requests that show whether the hosts of a load balancer's targets work",
   outlier_ejection: "When a failing target of a load balancer gets no requests for a while",
+};
+
+const healthDescriptions: Descriptions = {
+  path: "Path on the host of the target, requested without a credential",
+  interval: "Milliseconds between two checks, default 30000",
+  timeout: "Milliseconds until a check fails, default 5000",
+  unhealthy_threshold: "Failed checks in a row after which a target gets no requests, default 3",
+  healthy_threshold: "Successful checks in a row after which it gets requests again, default 2",
+  status_codes: "Statuses of a healthy host, default 200 to 399",
 };
 
 const ejectionDescriptions: Descriptions = {
@@ -157,6 +167,7 @@ export function toRoutingConfigSchema(convert: JsonSchemaOf): object {
     classifier: { ...object(classifierMembers, classifierDescriptions), required: ["kind", "provider", "model"] },
     sticky: object(stickyMembers, stickyDescriptions),
     cb_config: breaker,
+    health_check: { ...object(healthMembers, healthDescriptions), required: ["path"] },
     outlier_ejection: object(ejectionMembers, ejectionDescriptions),
   });
   const searchTool = { ...object(searchToolMembers, searchToolDescriptions), required: ["server", "tool"] };

@@ -4,7 +4,7 @@ import { plainIssues } from "../lib/issues.ts";
 import { isObject, stringOf } from "../lib/json.ts";
 import { toSnake } from "../lib/member-names.ts";
 import { maxConditionPatterns, maxConfigPatterns } from "../lib/pattern-limits.ts";
-import { ejectionMembers } from "../schemas/balance.ts";
+import { ejectionMembers, healthMembers } from "../schemas/balance.ts";
 import type { LabelRules, Labels } from "../schemas/labels.ts";
 import {
   breakerMembers,
@@ -244,10 +244,11 @@ class ConfigReader {
   }
 
   #readBalance(members: Members, path: string): BalanceSettings | undefined {
-    const { outlier_ejection: written } = members;
-    const ejection =
-      written === undefined ? undefined : this.#check(written, `${path}.outlier_ejection`, ejectionMembers);
-    return readBalance(members, ejection);
+    const read = (name: string, schemas: Schemas) =>
+      members[name] === undefined ? undefined : this.#check(members[name], `${path}.${name}`, schemas);
+    const inner = { ejection: read("outlier_ejection", ejectionMembers), health: read("health_check", healthMembers) };
+    if (inner.health && inner.health.path === undefined) this.note(`${path}.health_check.path`, "must be given");
+    return readBalance(members, inner);
   }
 
   #readClassifier(value: unknown, path: string): AutoClassifier | undefined {
@@ -259,7 +260,7 @@ class ConfigReader {
   /** @param outerBreaker Circuit breaker beside the strategy, used when the strategy has none. */
   #readStrategy(value: unknown, path: string, outerBreaker: BreakerSettings | undefined): Strategy | undefined {
     if (value === undefined) return undefined;
-    const apart = ["conditions", "rules", "classifier", "sticky", "cb_config", "outlier_ejection"];
+    const apart = ["conditions", "rules", "classifier", "sticky", "cb_config", "outlier_ejection", "health_check"];
     const members = this.#check(value, path, strategyMembers, (name) => apart.includes(name));
     const breaker = this.#readBreaker(members.cb_config, `${path}.cb_config`) ?? outerBreaker;
     const sticky = this.#readSticky(members.sticky, `${path}.sticky`);

@@ -2,6 +2,7 @@ import { type ExactNumbers, type ExactValue, holdsInfinite, parseExact } from ".
 import { findJsonExcess, membersOf } from "../lib/json.ts";
 import { WeightedCache } from "../lib/weighted-cache.ts";
 import type { MeasureExchange } from "./balance/exchange.ts";
+import { createHealthChecks, type HealthChecks } from "./balance/health.ts";
 import { createMeasures, type Measures } from "./balance/measures.ts";
 import { type Breakers, createBreakers } from "./breaker.ts";
 import type { ConfigNode, TargetLimits } from "./config.ts";
@@ -15,6 +16,8 @@ export interface RoutingState {
   readonly breakers: Breakers;
   /** What is measured of targets of load balancers. */
   readonly measures: Measures;
+  /** The health of hosts that load balancers check. */
+  readonly health: HealthChecks;
   /** Shares them among processes; absent without Redis. */
   readonly measureExchange?: MeasureExchange | undefined;
   readonly budget: RetryBudget;
@@ -132,6 +135,7 @@ export function createRoutingState(options: RoutingStateOptions): RoutingState {
     plainConfig,
     breakers: createBreakers(now),
     measures: createMeasures(),
+    health: createHealthChecks(now),
     budget: createRetryBudget(now),
     sticky: createStickyStore(now),
     limits,

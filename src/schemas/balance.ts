@@ -17,6 +17,24 @@ export const balanceMembers = {
   slow_start: whole(0, 3_600_000),
 } satisfies Record<string, v.GenericSchema>;
 
+/** `strategy.health_check`. */
+export const healthMembers = {
+  path: v.pipe(
+    v.string("must be a string"),
+    v.maxLength(1_000, "must have at most 1000 characters"),
+    v.regex(/^\/(?!\/)[\x21\x23-\x5b\x5d-\x7e]*$/, "must be the path of a URL, such as /health"),
+  ),
+  interval: whole(5_000, 3_600_000),
+  timeout: whole(100, 60_000),
+  unhealthy_threshold: whole(1, 100),
+  healthy_threshold: whole(1, 100),
+  status_codes: v.pipe(
+    v.array(whole(100, 599), "must be a list of status codes"),
+    v.minLength(1, "must have at least one entry"),
+    v.maxLength(500, "must have at most 500 entries"),
+  ),
+} satisfies Record<string, v.GenericSchema>;
+
 /** `strategy.outlier_ejection`. */
 export const ejectionMembers = {
   consecutive_failures: whole(1, 1_000),

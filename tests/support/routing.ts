@@ -65,6 +65,7 @@ export function balanceInput(changes: Partial<BalanceInput> = {}, measures = cre
     isStreamed: false,
     measureOf: (target) => measures.of(target, "", ({ path }) => path),
     priceOf: () => undefined,
+    healthProblemOf: () => undefined,
     ...changes,
   };
 }

@@ -1,12 +1,12 @@
 import type { CallerContext, FinishedCall } from "../../context.ts";
-import { type GatewayError, InternalError } from "../../errors.ts";
+import { type GatewayError, InternalError, InvalidRequestError } from "../../errors.ts";
 import { findPriceTiers } from "../../pricing/prices.ts";
 import type { BalanceInput } from "../../routing/balance/choose.ts";
 import { MeasuredCall, type MeasuredTarget, verdictOf } from "../../routing/balance/measured-call.ts";
 import type { Verdict } from "../../routing/balance/target-measure.ts";
 import type { CallOutcome } from "../../routing/breaker.ts";
 import type { ConfigNode } from "../../routing/config.ts";
-import { listLeaves, storedNameOf } from "../target/config-target.ts";
+import { listLeaves, readLeafDestination, storedNameOf } from "../target/config-target.ts";
 import { modelOf } from "../target/model-list.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
 import { priceListOf } from "../target/stored-provider.ts";
@@ -50,6 +50,21 @@ function keyOf(target: ConfigNode, config: RequestConfig, context: CallerContext
   return JSON.stringify(keys);
 }
 
+/** The base address of the first call of a target. Nothing of the request's record changes. */
+async function findHost(
+  target: ConfigNode,
+  { config, context }: { config: RequestConfig; context: CallerContext },
+): Promise<string> {
+  const [leaf = target] = listLeaves(target).filter(({ weight }) => weight > 0);
+  const settings = leaf.merged;
+  const model = modelOf(settings.overrideParams);
+  const silent = { ...context, log: { ...context.log, secrets: [] } };
+  const { provider, customHost } = await readLeafDestination({ node: leaf, settings, model }, silent);
+  const base = customHost ?? provider.baseUrl;
+  if (!base) throw new InvalidRequestError(`Cannot check ${config.slug ?? leaf.path}: its provider has no host`);
+  return base;
+}
+
 /** What the load balancers of a config need to choose by measure. */
 export function toBalanceInput(
   config: RequestConfig,
@@ -63,6 +78,10 @@ export function toBalanceInput(
     now: clock.monotonic(),
     random: routing.random,
     isStreamed: params.stream === true,
+    healthProblemOf: (target, settings) => {
+      const { key } = routing.measures.of(target, scope, toKey);
+      return routing.health.problemOf(key, settings, () => findHost(target, { config, context }));
+    },
     measureOf: (target) => routing.measures.of(target, scope, toKey),
     priceOf: (target) => priceOf(target, modelOf(params), { config, context }),
   };

@@ -1,5 +1,5 @@
 import type { ConfigNode } from "../config.ts";
-import type { BalanceKind, BalanceSettings, EjectionSettings } from "./settings.ts";
+import type { BalanceKind, BalanceSettings, EjectionSettings, HealthSettings } from "./settings.ts";
 import type { TargetMeasure } from "./target-measure.ts";
 
 /** What choosing by measure needs to know. */
@@ -11,6 +11,8 @@ export interface BalanceInput {
   measureOf(target: ConfigNode): TargetMeasure;
   /** US dollars of a million tokens, three of input for each of output; undefined where unknown. */
   priceOf(target: ConfigNode): number | undefined;
+  /** Why a target is unhealthy; undefined for a healthy one. */
+  healthProblemOf(target: ConfigNode, settings: HealthSettings): string | undefined;
   /** The request asks for a stream. */
   readonly isStreamed: boolean;
 }
@@ -64,21 +66,34 @@ function findEjected(
   });
 }
 
+/** Unhealthy targets; none if all are. */
+function findUnhealthy(targets: readonly ConfigNode[], settings: HealthSettings, input: BalanceInput): LeftOut[] {
+  const left = targets.flatMap((target) => {
+    const problem = input.healthProblemOf(target, settings);
+    return problem === undefined ? [] : [{ path: target.path, why: `its health check fails: ${problem}` }];
+  });
+  return left.length === targets.length ? [] : left;
+}
+
 /**
- * The targets that requests may go to: those that are not ejected. Also notes which ones are away, so that they start slowly
+ * The targets that requests may go to: those that are healthy and not ejected. Also notes which ones are away, so that they start slowly
  * when they are back.
  *
  * @param closed Those of them whose circuits are closed; without any, circuits are ignored.
  */
 export function presentTargets(
   { targets, closed }: { targets: readonly ConfigNode[]; closed: readonly ConfigNode[] },
-  { ejection }: BalanceSettings,
+  { ejection, health }: BalanceSettings,
   input: BalanceInput,
 ): { present: readonly ConfigNode[]; left: readonly LeftOut[] } {
-  const left = ejection ? findEjected(closed, ejection, input) : [];
-  const present = left.length === 0 ? closed : closed.filter(({ path }) => !left.some((one) => one.path === path));
+  const without = (from: readonly ConfigNode[], left: readonly LeftOut[]) =>
+    left.length === 0 ? from : from.filter(({ path }) => !left.some((one) => one.path === path));
+  const unhealthy = health ? findUnhealthy(closed, health, input) : [];
+  const healthy = without(closed, unhealthy);
+  const ejected = ejection ? findEjected(healthy, ejection, input) : [];
+  const present = without(healthy, ejected);
   for (const target of targets) input.measureOf(target).look(!present.includes(target), input.now);
-  return { present, left };
+  return { present, left: [...unhealthy, ...ejected] };
 }
 
 /** A target, its measure, and the weight with which it is drawn now. */

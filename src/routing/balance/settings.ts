@@ -14,6 +14,19 @@ export interface EjectionSettings {
   maxEjectedPercent: number;
 }
 
+/** How the hosts of targets are checked. */
+export interface HealthSettings {
+  /** On the host of the target. */
+  path: string;
+  intervalMs: number;
+  timeoutMs: number;
+  /** Failed checks in a row that make a target unhealthy, and successful ones that make it healthy again. */
+  unhealthyThreshold: number;
+  healthyThreshold: number;
+  /** Undefined: 200 to 399. */
+  statusCodes: readonly number[] | undefined;
+}
+
 /** How a load balancer uses what is measured of its targets. */
 export interface BalanceSettings {
   choose: BalanceKind;
@@ -21,12 +34,15 @@ export interface BalanceSettings {
   slowStartMs: number;
   /** Undefined: targets are not ejected. */
   ejection: EjectionSettings | undefined;
+  /** Undefined: hosts are not checked. */
+  health: HealthSettings | undefined;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
 const defaults = { slowStartMs: 20_000, consecutiveFailures: 5, ejectionMs: 10_000, maxEjectedPercent: 50 };
-const measuredFields = ["choose", "slow_start", "outlier_ejection"];
+const healthDefaults = { intervalMs: 30_000, timeoutMs: 5_000, unhealthyThreshold: 3, healthyThreshold: 2 };
+const measuredFields = ["choose", "slow_start", "outlier_ejection", "health_check"];
 
 const numberOr = (value: unknown, fallback: number): number => (typeof value === "number" ? value : fallback);
 
@@ -34,15 +50,34 @@ function toKind(value: unknown): BalanceKind {
   return value === "least_busy" || value === "lowest_latency" || value === "lowest_cost" ? value : "weight";
 }
 
+function readHealth(members: Members): HealthSettings | undefined {
+  const { path, status_codes: codes } = members;
+  if (typeof path !== "string") return undefined;
+  return {
+    path,
+    intervalMs: numberOr(members.interval, healthDefaults.intervalMs),
+    timeoutMs: numberOr(members.timeout, healthDefaults.timeoutMs),
+    unhealthyThreshold: numberOr(members.unhealthy_threshold, healthDefaults.unhealthyThreshold),
+    healthyThreshold: numberOr(members.healthy_threshold, healthDefaults.healthyThreshold),
+    statusCodes: Array.isArray(codes) ? codes.map(Number) : undefined,
+  };
+}
+
+/** Fields of the objects inside a strategy; undefined where one is absent. */
+interface InnerMembers {
+  ejection: Members | undefined;
+  health: Members | undefined;
+}
+
 /**
  * Reads how a load balancer chooses; undefined where nothing is measured.
  *
  * @param strategy Its valid fields.
- * @param ejection Those of `outlier_ejection`; undefined where it is absent.
+ * @param inner Those of `outlier_ejection` and `health_check`.
  */
-export function readBalance(strategy: Members, ejection: Members | undefined): BalanceSettings | undefined {
+export function readBalance(strategy: Members, { ejection, health }: InnerMembers): BalanceSettings | undefined {
   const choose = toKind(strategy.choose);
-  if (choose === "weight" && !ejection) return undefined;
+  if (choose === "weight" && !ejection && !health) return undefined;
   return {
     choose,
     slowStartMs: numberOr(strategy.slow_start, defaults.slowStartMs),
@@ -51,6 +86,7 @@ export function readBalance(strategy: Members, ejection: Members | undefined): B
       ejectionMs: numberOr(ejection.ejection_time, defaults.ejectionMs),
       maxEjectedPercent: numberOr(ejection.max_ejected_percent, defaults.maxEjectedPercent),
     },
+    health: health && readHealth(health),
   };
 }
 
@@ -60,13 +96,14 @@ export function findUnusedBalance(strategy: Members): ConfigProblem[] {
   if (strategy.mode !== "loadbalance") {
     return written.map((path) => ({ path, message: "has an effect only with the mode loadbalance" }));
   }
-  const isMeasured = readBalance(strategy, strategy.outlier_ejection === undefined ? undefined : {}) !== undefined;
+  const { outlier_ejection: ejection, health_check: health } = strategy;
+  const isMeasured = toKind(strategy.choose) !== "weight" || ejection !== undefined || health !== undefined;
   const problems: ConfigProblem[] = [];
   if (strategy.affinity === true && toKind(strategy.choose) !== "weight") {
     problems.push({ path: "choose", message: "cannot be combined with affinity, which chooses by conversation" });
   }
   if (strategy.slow_start !== undefined && !isMeasured) {
-    problems.push({ path: "slow_start", message: "has no effect without outlier_ejection or choose" });
+    problems.push({ path: "slow_start", message: "has no effect without choose, outlier_ejection or health_check" });
   }
   return problems;
 }
