@@ -17,6 +17,7 @@ import { type Command, type Outcome, UsageError, withDatabase } from "./command.
 import { doctorCommand } from "./doctor-command.ts";
 import { loadUsedSettings, nodeMac } from "./environment.ts";
 import { checkHealth } from "./health-command.ts";
+import { importCommands } from "./import-commands.ts";
 import { type LogsOptions, logFilterNames, showLogs } from "./logs-command.ts";
 import { dropKey, listKeys, rotateKeys } from "./master-key-commands.ts";
 import { updateModels } from "./models-command.ts";
@@ -351,6 +352,7 @@ export const commands: readonly Command[] = [
   ...stateCommands,
   doctorCommand,
   ...backupCommands,
+  ...importCommands,
   {
     name: "storage compact",
     parameters: "",

@@ -26,7 +26,7 @@ export const secretSettings: ReadonlySet<string> = toContentRules(
 ).secretSettings;
 
 /** The bytes of a file; `-` is the standard input. @throws {Error} Naming it. */
-function readBytesOf(path: string): Uint8Array {
+export function readBytesOf(path: string): Uint8Array {
   try {
     if (path === "-") return readFileSync(0);
     if (!statSync(path).isFile()) throw new Error("it is not a file");

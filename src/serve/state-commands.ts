@@ -17,9 +17,9 @@ import { hostOptions } from "./host-options.ts";
 type Values = Readonly<Record<string, string | undefined>>;
 
 /** Options that say which gateway a command works on. */
-const placeOptions = ["url", "key", "organisation"];
-const placeSynopsis = "[--url URL] [--key KEY] [--local [--organisation ID]]";
-const placeAbout = [
+export const placeOptions = ["url", "key", "organisation"];
+export const placeSynopsis = "[--url URL] [--key KEY] [--local [--organisation ID]]";
+export const placeAbout = [
   "--url is the address of a gateway that serves, by default http://127.0.0.1:8787. --key is an admin key, by default that",
   "of GATEWAY_API_KEY, which other users of the machine cannot see. --local works on the database of the environment",
   "instead and needs no key, also while a gateway serves it.",
@@ -42,7 +42,7 @@ async function withLocal<Value>(organisation: string | undefined, run: (api: Api
 }
 
 /** Works on the gateway that the options of a command name. */
-async function withApi<Value>(
+export async function withApi<Value>(
   { url = "http://127.0.0.1:8787", key = process.env.GATEWAY_API_KEY, organisation }: Values,
   flags: ReadonlySet<string>,
   run: (api: Api) => Promise<Value>,
@@ -74,7 +74,7 @@ interface RunOptions {
 }
 
 /** Shows the plan of a file, or carries it out. The code 2 means that there is something to do. */
-async function runFile(api: Api, { file, keysFile, flags, print }: RunOptions): Promise<Outcome> {
+export async function runFile(api: Api, { file, keysFile, flags, print }: RunOptions): Promise<Outcome> {
   const { declared, variables } = file;
   const isJson = flags.has("json");
   const options: PlanOptions = {

@@ -99,3 +99,32 @@ test("commands that print JSON take --json", async () => {
   const { lines } = await answerCommand(["schema"]);
   assert.ok(lines.join("\n").includes('"usage_limit_policies"'));
 });
+
+test("import shows a report and changes nothing, writes the file that apply takes, and applies it", async () => {
+  const folder = createFolder();
+  const path = join(folder, "config.yaml");
+  writeFileSync(
+    path,
+    "model_list: [{ model_name: gpt-4o, litellm_params: { model: openai/gpt-4o, api_key: sk-an-obvious-fake } }]",
+  );
+  const report = await answerCommand(["import", "litellm", path]);
+  assert.equal(report.code, 0, report.problems.join());
+  assert.match(
+    report.lines.join("\n"),
+    /\+ gpt-4o: a model of the provider @openai[\s\S]*in these variables: OPENAI_API_KEY[\s\S]*Nothing is changed/,
+  );
+  const output = join(folder, "gateway.yaml");
+  await answerCommand(["import", "litellm", path, "--output", output]);
+  assert.equal(statSync(output).mode & 0o777, 0o600);
+  assert.doesNotMatch(readFileSync(output, "utf8"), /obvious-fake/);
+  await withGateway({ cwd: folder }, async ({ url }) => {
+    const env = { GATEWAY_API_KEY: fakeAdminKey };
+    const applied = await runCommand(["import", "litellm", path, "--apply", "--url", url], { cwd: folder, env });
+    assert.equal(applied.code, 0, applied.output);
+    assert.match(applied.stdout, /Done: 3 records written/);
+    const again = await runCommand(["apply", "-f", output, "--plan", "--url", url], { cwd: folder, env });
+    assert.equal(again.code, 0, again.output);
+  });
+  const wrong = await answerCommand(["import", "litellm", join(folder, "none.yaml")]);
+  assert.deepEqual([wrong.code, wrong.lines], [1, []]);
+});

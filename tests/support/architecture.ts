@@ -17,7 +17,7 @@ const layers = [
   "inference admin mcp console",
   "handler openapi",
   "gateway",
-  "declared",
+  "declared moving",
   "settings",
   "serve",
 ].map((names) => names.split(" "));

@@ -37,6 +37,7 @@ const readers: Readonly<Record<string, Bound>> = {
   "src/control/stored-responses.ts": own("sealed responses"),
   "src/db/stores/logs.ts": own("results of hooks"),
   "src/endpoint/body.ts": within("scanJson", "readBytes"),
+  "src/moving/table.ts": within("maxRows"),
   "src/declared/api.ts": own("answers of the control plane"),
   "src/gateway/crew.ts": own("rows of the log"),
   "src/guardrails/call.ts": short("whether a header is Latin-1"),

@@ -37,6 +37,10 @@ const otherMeanings: readonly OtherMeaning[] = [
     reason: "what the gateway calls the files it uploads, at any provider",
   },
   {
+    paths: ["src/moving/", "src/serve/import-commands.ts"],
+    reason: "how other gateways name providers and their settings",
+  },
+  {
     paths: ["src/guardrails/partners/", "src/gateway/guardrails.ts"],
     reason: "partners of guardrails, some of which are also providers",
   },
