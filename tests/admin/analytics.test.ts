@@ -139,6 +139,10 @@ const filters: Readonly<Record<string, RowFilter>> = {
     query: { weighted_feedback_min: "-2", weighted_feedback_max: "3" },
     test: ({ trace_id }) => within(meanRating(trace_id), -2, 3),
   },
+  labels: {
+    query: { region: "eu,ch", zero_retention: "true" },
+    test: ({ labels }) => ["eu", "ch"].includes(String(labels?.region)) && labels?.zero_retention === true,
+  },
   cache_status: {
     query: { cache_status: "HIT,semantic_hit" },
     test: (row) => ["HIT", "SEMANTIC HIT"].includes(row.cache_status ?? ""),

@@ -89,6 +89,7 @@ export function randomRows(
         : null,
       cost: priced ? whole(1e7) / 1e7 : null,
       cost_currency: "USD" as const,
+      ...pick(random, [{}, { labels: { region: "eu", zero_retention: true } }, { labels: { region: "us" } }]),
       priced,
       ...(random() < 0.05 && { part_of: "session" }),
       ...(random() < 0.6 && cached(random)),
