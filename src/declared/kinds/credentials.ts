@@ -180,6 +180,7 @@ export const integrations: Kind = defineKind({
     configurations: {},
     secret_mappings: null,
     pricing_adjustments: null,
+    labels: {},
     models: {},
     allow_all_models: true,
     workspaces: {},
