@@ -94,7 +94,7 @@ const tiers = [
       "handler",
       "handler-fuzz",
       "console",
-      ...["outbound", "embed", "console"].map((name) => `runtimes/${name}`),
+      ...["outbound", "embed", "program", "console"].map((name) => `runtimes/${name}`),
       ...["streams", "faults", "hardening", "multipart", "audio", "realtime"].map((name) => `inference/${name}`),
       "policies/redis-outage",
       "clients/npm",

@@ -170,7 +170,7 @@ async function checkInstalled(archive: string): Promise<void> {
   const runtimes = {
     node: [requireTool("node")],
     bun: [requireTool("bun"), "run"],
-    deno: [requireTool("deno"), "run", "-A"],
+    deno: [requireTool("deno"), "run", "-A", "--unstable-no-legacy-abort"],
   };
   for (const [name, command] of Object.entries(runtimes)) {
     await requireServing({ command: [...command, program] });

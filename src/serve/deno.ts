@@ -26,14 +26,19 @@ export function listenOnDeno(gateway: Gateway, options: ListenOptions): Listener
   const { hostname, port, isShared: reusePort } = options;
   const ended = new AbortController();
   const server = start();
+  let isStopping = false;
   return {
     port: server.addr.transport === "tcp" ? server.addr.port : port,
     useTls() {}, // TLS is served by Node's server
-    // it rejects if connections are ended meanwhile
-    stop: () => void server.shutdown().catch(() => {}),
+    stop() {
+      isStopping = true;
+      // it rejects if connections are ended meanwhile
+      server.shutdown().catch(() => {});
+    },
     async close() {
       server.finished.catch(() => {});
-      ended.abort();
+      // a server that stops cannot be aborted too: Deno reports an uncaught error. Its connections end with the process
+      if (!isStopping) ended.abort();
     },
   };
 
