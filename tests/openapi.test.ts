@@ -105,7 +105,7 @@ test("GET /openapi.json describes routing configs where a body holds one, groups
   const strategy = Reflect.get(properties.strategy ?? {}, "properties");
   const [, cache] = Reflect.get(properties.cache ?? {}, "anyOf");
   assert.match(cache.properties.mode.description, /simple.*semantic/);
-  assert.deepEqual(strategy.mode.enum, ["single", "fallback", "loadbalance", "conditional"]);
+  assert.deepEqual(strategy.mode.enum, ["single", "fallback", "loadbalance", "conditional", "auto"]);
   assert.deepEqual(strategy.conditions.items.required, ["query", "then"]);
 });
 

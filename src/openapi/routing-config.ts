@@ -172,7 +172,10 @@ export function toRoutingConfigSchema(convert: JsonSchemaOf): object {
   });
   const searchTool = { ...object(searchToolMembers, searchToolDescriptions), required: ["server", "tool"] };
   const { mcp: _, ...webSearchEntries } = webSearchMembers;
-  const webSearch = object(webSearchEntries, webSearchDescriptions, { mcp: searchTool });
+  const webSearch = {
+    ...object(webSearchEntries, webSearchDescriptions, { mcp: searchTool }),
+    description: "Runs a search for models without one; has model or mcp, and not both",
+  };
   const cache = { ...object(cacheMembers, cacheDescriptions), required: ["mode"] };
   return {
     ...object(nodeMembers, nodeDescriptions, {

@@ -1,41 +1,16 @@
-import * as v from "valibot";
 import { PatternSum } from "../../packages/patterns/src/pattern.ts";
-import { plainIssues } from "../lib/issues.ts";
 import { isObject, stringOf } from "../lib/json.ts";
-import { toSnake } from "../lib/member-names.ts";
 import { maxConditionPatterns, maxConfigPatterns } from "../lib/pattern-limits.ts";
-import { ejectionMembers, healthMembers } from "../schemas/balance.ts";
 import type { LabelRules, Labels } from "../schemas/labels.ts";
-import {
-  breakerMembers,
-  cacheMembers,
-  nodeMembers,
-  type PromptCacheSettings,
-  promptCacheMembers,
-  retryMembers,
-  stickyMembers,
-  strategyMembers,
-} from "../schemas/routing.ts";
-import { classifierMembers, errorCodes, modelNeeds } from "../schemas/routing-choice.ts";
-import { type AutoClassifier, readClassifier } from "./auto-classifier.ts";
-import { type BalanceSettings, findUnusedBalance, readBalance } from "./balance/settings.ts";
-import { createQueryReader, fieldsOf, type ReadQuery } from "./conditions.ts";
-import {
-  type BreakerSettings,
-  type CacheSettings,
-  type Condition,
-  type ConfigNode,
-  clampCacheAge,
-  type InheritedSettings,
-  type RetrySettings,
-  type StickySettings,
-  type Strategy,
-  type TargetLimits,
-} from "./config.ts";
-
+import { nodeMembers } from "../schemas/routing.ts";
+import { modelNeeds } from "../schemas/routing-choice.ts";
+import type { ConfigNode, InheritedSettings, Strategy, TargetLimits } from "./config.ts";
 import { hookPhases, inherit, noSettings } from "./inherit.ts";
+import { flagOf, join, MemberReader, type Members, numberOf, wordsOf } from "./member-reader.ts";
 import { findNodeProblems, isProviderMember, type KnownProviders } from "./node-rules.ts";
 import type { ConfigProblem } from "./problem.ts";
+import { readBreaker, readCache, readPromptCache, readRetry } from "./read-settings.ts";
+import { StrategyReader } from "./read-strategy.ts";
 import { readServerTools } from "./server-tools.ts";
 
 /** Context of reading a config. */
@@ -60,12 +35,6 @@ export type ReadConfigResult = (
 
 /** Deepest nesting of strategies. */
 const maxDepth = 16;
-/** Status codes that are retried by default. */
-const defaultRetryCodes = [429, 500, 502, 503, 504, 529];
-const maxRetries = 5;
-/** Shortest cooldown of a circuit breaker. */
-const minCooldownMs = 30_000;
-const defaultStickySeconds = 3_600;
 
 /** Bytes of a node, including what is cached for it. */
 const nodeWeight = 2_000;
@@ -74,43 +43,23 @@ const maxMergedParams = 100_000;
 
 /** Most problems that are reported. */
 const maxProblems = 1_000;
-/** Replaces a field whose value is invalid: the field is present, without a value. */
-const refused = Symbol("refused");
-
-type Members = Record<string, unknown>;
-type Schemas = Readonly<Record<string, v.GenericSchema>>;
-
-const otherSpellings: Readonly<Record<string, string>> = {
-  use_retry_after_header: "use_retry_after_headers",
-  strict_openai_compliance: "strict_open_ai_compliance",
-};
-
-/** Why a request goes on without the cache its config names; a config with this problem cannot be saved. */
-function findCacheProblem({ mode, max_age: age }: Members): string | undefined {
-  if (typeof mode === "string" && mode !== "simple" && mode !== "semantic")
-    return "cache.mode must be simple or semantic";
-  const isUsable = age === undefined || age === null || (typeof age === "number" && Number.isFinite(age));
-  return isUsable ? undefined : "cache.max_age must be a number";
-}
-
-/** The members of `cache` at a request: an age outside the limits counts as the nearest limit. */
-function withUsableAge(written: unknown): unknown {
-  if (!isObject(written)) return written;
-  const ages = ["max_age", "maxAge"].filter((name) => typeof written[name] === "number");
-  return { ...written, ...Object.fromEntries(ages.map((name) => [name, clampCacheAge(Number(written[name]))])) };
-}
-
 /** Reads one config. */
 class ConfigReader {
-  readonly problems: ConfigProblem[] = [];
+  readonly #reader: MemberReader;
+  readonly #strategies: StrategyReader;
   readonly #options: ReadConfigOptions;
   readonly #patterns = new PatternSum(maxConfigPatterns);
   readonly #queryPatterns = new PatternSum(maxConditionPatterns);
-  readonly #readQuery: ReadQuery = createQueryReader(this.problems, this.#queryPatterns);
   #nodes = 0;
 
   constructor(options: ReadConfigOptions) {
     this.#options = options;
+    this.#reader = new MemberReader(options.strict);
+    this.#strategies = new StrategyReader(this.#reader, this.#queryPatterns);
+  }
+
+  get problems(): readonly ConfigProblem[] {
+    return this.#reader.problems;
   }
 
   /** Bytes of memory of the result, without the JSON value. */
@@ -118,196 +67,14 @@ class ConfigReader {
     return this.#nodes * nodeWeight + this.#patterns.weight + this.#queryPatterns.weight;
   }
 
-  note(path: string, message: string): undefined {
-    this.problems.push({ path, message });
-  }
-
-  /** Fields by their snake_case names, which win over camelCase ones. */
-  #normalise(value: Members, path: string): Members {
-    const members: Members = {};
-    for (const [written, member] of Object.entries(value)) {
-      const snake = toSnake(written);
-      const name = otherSpellings[snake] ?? snake;
-      if (Object.hasOwn(members, name)) {
-        if (this.#options.strict) this.note(join(path, name), "is written in two spellings");
-        if (written !== name) continue;
-      }
-      Object.defineProperty(members, name, { value: member, enumerable: true, configurable: true, writable: true });
-    }
-    return members;
-  }
-
-  /** The fields of an object, validated by their schemas; invalid ones become `refused`, and null counts as absent. */
-  #check(value: unknown, path: string, schemas: Schemas, others: (name: string) => boolean = () => false): Members {
-    if (!isObject(value)) {
-      this.note(path, "must be an object");
-      return {};
-    }
-    const members = this.#normalise(value, path);
-    const checked: Members = {};
-    for (const [name, member] of Object.entries(members)) {
-      const schema = Object.hasOwn(schemas, name) ? schemas[name] : undefined;
-      if (member === null || member === undefined) continue;
-      if (!schema) {
-        if (others(name)) checked[name] = member;
-        else if (this.#options.strict) this.note(join(path, name), "is not a member of a config");
-        continue;
-      }
-      const result = v.safeParse(schema, member, plainIssues);
-      checked[name] = result.success ? result.output : refused;
-      for (const issue of result.issues ?? []) this.note(join(path, name) + pathOf(issue), issue.message);
-    }
-    return checked;
-  }
-
-  #readRetry(value: unknown, path: string): RetrySettings | undefined {
-    if (value === undefined) return undefined;
-    const { attempts } = isObject(value) ? value : {};
-    // older saved configs may exceed today's limit
-    const clamp = !this.#options.strict && typeof attempts === "number" && attempts > maxRetries;
-    const clamped = clamp && isObject(value) ? { ...value, attempts: maxRetries } : value;
-    const members = this.#check(clamped, path, retryMembers);
-    if (isObject(value) && (attempts ?? undefined) === undefined) this.note(`${path}.attempts`, "must be given");
-    return {
-      attempts: numberOf(members.attempts) ?? 0,
-      onStatusCodes: codesOf(members.on_status_codes) ?? defaultRetryCodes,
-      useRetryAfter: members.use_retry_after_headers === true,
-    };
-  }
-
-  #readCache(value: unknown, path: string): CacheSettings | undefined {
-    if (value === undefined) return undefined;
-    const written = typeof value === "string" ? { mode: value } : value;
-    if (!this.#options.strict && isObject(written)) {
-      const problem = findCacheProblem(this.#normalise(written, path));
-      if (problem !== undefined) return { mode: "off", maxAgeSeconds: undefined, join: false, problem };
-    }
-    const members = this.#check(this.#options.strict ? written : withUsableAge(written), path, cacheMembers);
-    if (isObject(written) && (written.mode ?? undefined) === undefined) this.note(`${path}.mode`, "must be given");
-    return {
-      mode: members.mode === "semantic" ? "semantic" : "simple",
-      maxAgeSeconds: numberOf(members.max_age),
-      join: members.join === true,
-      problem: undefined,
-    };
-  }
-
-  #readPromptCache(value: unknown, path: string): PromptCacheSettings | false | undefined {
-    if (value === undefined || value === false) return value;
-    const { ttl } = this.#check(value === true ? {} : value, path, promptCacheMembers);
-    return { ttl: ttl === "5m" || ttl === "1h" ? ttl : undefined };
-  }
-
-  #readBreaker(value: unknown, path: string): BreakerSettings | undefined {
-    if (value === undefined) return undefined;
-    const members = this.#check(value, path, breakerMembers);
-    const failureThreshold = numberOf(members.failure_threshold);
-    const failureThresholdPercentage = numberOf(members.failure_threshold_percentage);
-    if (failureThreshold === undefined && failureThresholdPercentage === undefined) return undefined;
-    return {
-      failureThreshold,
-      failureThresholdPercentage,
-      minimumRequests: numberOf(members.minimum_requests) ?? 5,
-      cooldownMs: Math.max(numberOf(members.cooldown_interval) ?? minCooldownMs, minCooldownMs),
-      failureStatusCodes: codesOf(members.failure_status_codes),
-    };
-  }
-
-  #readSticky(value: unknown, path: string): StickySettings | undefined {
-    if (value === undefined) return undefined;
-    const members = this.#check(value, path, stickyMembers);
-    if (members.enabled !== true) return undefined;
-    const hashFields = Array.isArray(members.hash_fields) ? members.hash_fields.map(String) : [];
-    return { hashFields, ttlSeconds: numberOf(members.ttl) ?? defaultStickySeconds };
-  }
-
-  #readConditions(value: unknown, path: string, isRules = false): Condition[] {
-    if (!Array.isArray(value) || value.length === 0) {
-      this.note(path, isRules ? "must be a list of at least one rule" : "No conditions passed in the query router");
-      return [];
-    }
-    return value.flatMap((condition, index): Condition[] => {
-      const place = `${path}[${index}]`;
-      if (!isObject(condition)) {
-        this.note(place, "must be an object with query and then");
-        return [];
-      }
-      const { query: written, then: name } = condition;
-      const query =
-        written === undefined
-          ? this.note(`${place}.query`, "must be given")
-          : this.#readQuery(written, `${place}.query`, isRules);
-      const then = typeof name === "string" ? name.normalize("NFC") : "";
-      if (then === "") this.note(`${place}.then`, "must name a target");
-      return query && then !== "" ? [{ query, written, then }] : [];
-    });
-  }
-
-  #readBalance(members: Members, path: string): BalanceSettings | undefined {
-    const read = (name: string, schemas: Schemas) =>
-      members[name] === undefined ? undefined : this.#check(members[name], `${path}.${name}`, schemas);
-    const inner = { ejection: read("outlier_ejection", ejectionMembers), health: read("health_check", healthMembers) };
-    if (inner.health && inner.health.path === undefined) this.note(`${path}.health_check.path`, "must be given");
-    return readBalance(members, inner);
-  }
-
-  #readClassifier(value: unknown, path: string): AutoClassifier | undefined {
-    if (value === undefined) return undefined;
-    const members = this.#check(value, path, classifierMembers);
-    return readClassifier(members, (problem) => this.note(`${path}.${problem.path}`, problem.message));
-  }
-
-  /** @param outerBreaker Circuit breaker beside the strategy, used when the strategy has none. */
-  #readStrategy(value: unknown, path: string, outerBreaker: BreakerSettings | undefined): Strategy | undefined {
-    if (value === undefined) return undefined;
-    const apart = ["conditions", "rules", "classifier", "sticky", "cb_config", "outlier_ejection", "health_check"];
-    const members = this.#check(value, path, strategyMembers, (name) => apart.includes(name));
-    const breaker = this.#readBreaker(members.cb_config, `${path}.cb_config`) ?? outerBreaker;
-    const sticky = this.#readSticky(members.sticky, `${path}.sticky`);
-    if (this.#options.strict && members.on_error_codes !== undefined && members.mode !== "fallback") {
-      this.note(`${path}.on_error_codes`, "has no effect without the mode fallback: leave it out");
-    }
-    if (this.#options.strict && typeof members.mode === "string") {
-      for (const problem of findUnusedBalance(members)) this.note(join(path, problem.path), problem.message);
-    }
-    switch (members.mode) {
-      case "single":
-        return { mode: "single", breaker };
-      case "fallback":
-        return {
-          mode: "fallback",
-          breaker,
-          onStatusCodes: codesOf(members.on_status_codes),
-          onErrorCodes: wordsOf(members.on_error_codes, errorCodes),
-        };
-      case "loadbalance": {
-        const balance = this.#readBalance(members, path);
-        return { mode: "loadbalance", breaker, sticky, affinity: flagOf(members.affinity), balance };
-      }
-      case "auto": {
-        const rules = members.rules === undefined ? [] : this.#readConditions(members.rules, `${path}.rules`, true);
-        const asked = rules.flatMap(({ query }) => fieldsOf(query, "request"));
-        const classifier = this.#readClassifier(members.classifier, `${path}.classifier`);
-        return { mode: "auto", breaker, rules, asked: [...new Set(asked)], classifier };
-      }
-      case "conditional": {
-        const conditions = this.#readConditions(members.conditions, `${path}.conditions`);
-        return { mode: "conditional", breaker, conditions, default: stringOf(members.default) };
-      }
-      default:
-        if (isObject(value) && members.mode === undefined) this.note(`${path}.mode`, "must be given");
-        return undefined;
-    }
-  }
-
   #readTargets(value: unknown, path: string, depth: number): ConfigNode[] {
     if (value === undefined) return [];
     if (!Array.isArray(value) || value.length === 0) {
-      this.note(path, "must be a list of at least one target");
+      this.#reader.note(path, "must be a list of at least one target");
       return [];
     }
     if (depth >= maxDepth) {
-      this.note(path, `must not nest deeper than ${maxDepth} strategies`);
+      this.#reader.note(path, `must not nest deeper than ${maxDepth} strategies`);
       return [];
     }
     const { root, conditional, nested } = this.#options.limits;
@@ -322,16 +89,16 @@ class ConfigReader {
     const apart = ["strategy", "targets", "retry", "cache", "prompt_cache", "cb_config", "server_tools"];
     const { providers } = this.#options;
     const isSetting = (name: string) => isProviderMember(name, providers);
-    const members = this.#check(value, path, nodeMembers, (name) => apart.includes(name) || isSetting(name));
-    const breaker = this.#readBreaker(members.cb_config, join(path, "cb_config"));
-    const strategy = this.#readStrategy(members.strategy, join(path, "strategy"), breaker);
+    const members = this.#reader.check(value, path, nodeMembers, (name) => apart.includes(name) || isSetting(name));
+    const breaker = readBreaker(members.cb_config, join(path, "cb_config"), this.#reader);
+    const strategy = this.#strategies.read(members.strategy, join(path, "strategy"), breaker);
     const targets = this.#readTargets(members.targets, join(path, "targets"), depth);
     const settings = Object.entries(members).filter(([name]) => isSetting(name));
     const hooks = hookPhases
       .flat()
       .flatMap((name) => (Array.isArray(members[name]) ? [[name, members[name]] as const] : []));
     for (const problem of this.#options.findHookProblems?.(Object.fromEntries(hooks), this.#patterns) ?? []) {
-      this.note(join(path, problem.path), problem.message);
+      this.#reader.note(join(path, problem.path), problem.message);
     }
     const node: ConfigNode = {
       path: path === "" ? "config" : `config.${path}`,
@@ -359,21 +126,24 @@ class ConfigReader {
 
   #readServerTools(value: unknown, path: string) {
     if (value === undefined) return undefined;
-    const check = this.#check.bind(this);
-    const reading = { check, note: this.note.bind(this) };
+    const check = this.#reader.check.bind(this.#reader);
+    const reading = { check, note: this.#reader.note.bind(this.#reader) };
     return readServerTools(value, { path: join(path, "server_tools"), isRoot: path === "", reading });
   }
 
   /** Before a config is saved: rejects fields without any effect. */
   #refuseUnused(members: Members, path: string): void {
     for (const name of ["prompt_id", "metadata"]) {
-      if (members[name] !== undefined) this.note(join(path, name), "has no effect yet: leave it out");
+      if (members[name] !== undefined) this.#reader.note(join(path, name), "has no effect yet: leave it out");
     }
     if (members.cb_config !== undefined && members.strategy === undefined) {
-      this.note(join(path, "cb_config"), "has no effect without a strategy: set strategy.cb_config above the target");
+      this.#reader.note(
+        join(path, "cb_config"),
+        "has no effect without a strategy: set strategy.cb_config above the target",
+      );
     }
     if (path !== "" && members.fetch_integrated_models !== undefined) {
-      this.note(join(path, "fetch_integrated_models"), "must be at the root");
+      this.#reader.note(join(path, "fetch_integrated_models"), "must be at the root");
     }
   }
 
@@ -381,9 +151,9 @@ class ConfigReader {
     const { forward_headers: forwarded, drop_params: dropped } = members;
     const strict = members.strict_open_ai_compliance;
     return {
-      retry: this.#readRetry(members.retry, join(path, "retry")),
-      cache: this.#readCache(members.cache, join(path, "cache")),
-      promptCache: this.#readPromptCache(members.prompt_cache, join(path, "prompt_cache")),
+      retry: readRetry(members.retry, join(path, "retry"), this.#reader),
+      cache: readCache(members.cache, join(path, "cache"), this.#reader),
+      promptCache: readPromptCache(members.prompt_cache, join(path, "prompt_cache"), this.#reader),
       labels: isObject(members.labels) ? (members.labels as Labels) : undefined, // checked by the schema, as is the next
       requireLabels: isObject(members.require_labels) ? (members.require_labels as LabelRules) : undefined,
       // zero means no separate limit
@@ -402,34 +172,8 @@ class ConfigReader {
 
   #checkNode(node: ConfigNode, members: Members, path: string): void {
     const problems = findNodeProblems(node, members, this.#options.providers);
-    for (const problem of problems) this.note(join(path, problem.path), problem.message);
+    for (const problem of problems) this.#reader.note(join(path, problem.path), problem.message);
   }
-}
-
-function join(path: string, name: string): string {
-  return [path, name].filter((part) => part !== "").join(".");
-}
-
-/** Path of an issue inside a field, such as `[2].name`. */
-function pathOf({ path }: v.BaseIssue<unknown>): string {
-  return (path ?? []).map(({ type, key }) => (type === "array" ? `[${key}]` : `.${key}`)).join("");
-}
-
-function numberOf(value: unknown): number | undefined {
-  return typeof value === "number" ? value : undefined;
-}
-
-function flagOf(value: unknown): boolean | undefined {
-  return typeof value === "boolean" ? value : undefined;
-}
-
-function codesOf(value: unknown): number[] | undefined {
-  return Array.isArray(value) ? value.map(Number) : undefined;
-}
-
-/** The entries of a list that are among the known words. */
-function wordsOf<Word extends string>(value: unknown, known: readonly Word[]): Word[] | undefined {
-  return Array.isArray(value) ? known.filter((word) => value.includes(word)) : undefined;
 }
 
 function countBelow(node: ConfigNode): number {

@@ -489,7 +489,7 @@ test("POST /v1/configs/explain refuses an invalid config with all its problems",
     status: 400,
     code: "invalid_config",
     errors: [
-      "path: strategy.mode, message: must be single, fallback, loadbalance or conditional",
+      "path: strategy.mode, message: must be single, fallback, loadbalance, conditional or auto",
       "path: targets[0].provider, message: Invalid provider passed: nobody",
       "path: targets[1].weight, message: must be at least 0",
     ],
