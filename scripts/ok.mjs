@@ -15,6 +15,7 @@ import { readFailed, readSeconds, runners } from "./test-runners.mjs";
 
 const usage = `usage: npm test -- [options] [test files or folders]
   --all             every test on every runtime, nothing sampled
+  --cluster         the long forms of the tests of several processes
   --seed N          which sample is run (default: made from the commit)
   --runtime NAME    only bun, deno or node (may be repeated)
   --jobs N          processes at once (default: 2 for each processor, at most 4)
@@ -39,7 +40,7 @@ function seedOfCommit() {
 function readArguments(args) {
   // about half of the time of a test process is waiting for other processes, timers and files
   const jobs = Math.min(4, 2 * availableParallelism());
-  const options = { files: [], runtimes: [], jobs, isWhole: false, savesDurations: false };
+  const options = { files: [], runtimes: [], jobs, isWhole: false, isCluster: false, savesDurations: false };
   for (let index = 0; index < args.length; index++) {
     const [name, inline] = args[index].startsWith("--") ? args[index].split("=", 2) : [];
     if (name === undefined) options.files.push(args[index]);
@@ -47,6 +48,7 @@ function readArguments(args) {
       console.log(usage);
       process.exit(0);
     } else if (name === "--all") options.isWhole = true;
+    else if (name === "--cluster") options.isCluster = true;
     else if (name === "--save-durations") options.savesDurations = true;
     else {
       const value = inline ?? args[++index];
@@ -63,6 +65,7 @@ function readArguments(args) {
 
 const options = readArguments(process.argv.slice(2));
 const focused = options.files.length > 0 || options.runtimes.length > 0;
+const { isCluster } = options;
 const isWhole = options.isWhole || options.files.length > 0;
 // one process that never ends must not take the time of all others
 options.limitMs ??= isWhole ? 2_400_000 : 600_000;
@@ -218,7 +221,7 @@ async function runProcess(slice) {
   const temporary = mkdtempSync(join(tmpdir(), `gateway-test-${runtime}-`));
   const reportFile = join(temporary, "report.xml");
   const env = { ...baseEnv, TMPDIR: temporary, TEMP: temporary, TMP: temporary };
-  env.GATEWAY_TESTS = isWhole ? "all" : "sampled";
+  env.GATEWAY_TESTS = isCluster ? "cluster" : isWhole ? "all" : "sampled";
   env.GATEWAY_TEST_SEED = String(seed);
   // Node's many processes would each compile the same modules, and resolve those of drizzle-orm slowly.
   if (runtime === "node") Object.assign(env, { NODE_COMPILE_CACHE: compiled, NODE_OPTIONS: `--import=${imports}` });

@@ -8,6 +8,7 @@ import { fromMessage, type PackedMessage } from "../logs/handed/packed-message.t
 import { RowCollector, type Taken } from "../logs/handed/row-collector.ts";
 import type { LogWriter } from "../logs/writer.ts";
 import { LimitHost } from "../policies/owned/limit-host.ts";
+import type { RoutingEvent } from "../routing/state.ts";
 import type { LateHooks } from "../schemas/logs.ts";
 import { version } from "../version.ts";
 import { ledgerOf } from "./limit-store.ts";
@@ -28,8 +29,15 @@ export function announcementOf({ owner, crew }: GatewayOptions): (() => Promise<
   };
 }
 
+/** Sends what routing remembers to the other processes of a gateway; undefined where this is the only one. */
+export function publishOf({ owner, crew }: GatewayOptions): ((event: RoutingEvent) => void) | undefined {
+  if (crew) return (event) => crew.tell("routing", event);
+  return owner && ((event) => owner.current?.tell("routing", event));
+}
+
 /** Connects a process to the owner of its log and counters. */
-export async function joinOwner(owner: SteadyLink, { control, batches }: Services): Promise<void> {
+export async function joinOwner(owner: SteadyLink, { control, batches, routing }: Services): Promise<void> {
+  owner.answer("routing", ({ value }) => routing.follow(value as RoutingEvent));
   owner.answer("look", () => control.follower.look());
   batches.onWake(() => owner.current?.tell("wake", null));
   // the last greeting: what came before is all that the owner needs to know
@@ -123,6 +131,10 @@ export function serveCrew(crew: Crew, { services, writer }: OwnerParts): () => P
       },
       async changed() {
         await Promise.all([services.control.follower.look(), crew.ask("look", except(link()))]);
+      },
+      routing({ value }) {
+        services.routing.follow(value as RoutingEvent);
+        crew.tell("routing", value, link());
       },
       wake: () => services.batches.wake(),
       hooks: ({ value }) => writer.traceHooks?.(value as LateHooks[]),

@@ -60,6 +60,7 @@ import { createRoutingState } from "../routing/state.ts";
 import { createAuthTools, readFirstOrganisation } from "./auth-tools.ts";
 import { createMeasureExchange } from "./balancing.ts";
 import { createReused } from "./cache.ts";
+import { publishOf } from "./crew.ts";
 import type { OpenData } from "./data.ts";
 import { createOwnGuardrails } from "./guardrails.ts";
 import { createIdentity } from "./identity.ts";
@@ -292,6 +293,7 @@ function createRouting(
     providers: toKnownProviders(providers),
     random: options.random ?? Math.random,
     now: clock.monotonic,
+    publish: publishOf(options),
   });
 }
 

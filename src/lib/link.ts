@@ -15,6 +15,8 @@ interface Carrier {
   write(bytes: Uint8Array): void;
   /** Ends the connection. */
   end(): void;
+  /** Calls back behind what else this turn of the event loop does. Absent: in a microtask. */
+  soon?(flush: () => void): void;
 }
 
 /** The other side has ended, or never answered. */
@@ -104,7 +106,9 @@ export class Link {
   #send(head: readonly [kind: string, id: number, value: unknown], bytes: Uint8Array | undefined): void {
     if (this.#isClosed) return;
     const frame = encodeFrame(head, bytes);
-    if (this.#waiting.push(frame) === 1) queueMicrotask(() => this.#flush());
+    if (this.#waiting.push(frame) > 1) return;
+    if (this.#carrier.soon) this.#carrier.soon(() => this.#flush());
+    else queueMicrotask(() => this.#flush());
   }
 
   #flush(): void {

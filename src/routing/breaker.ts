@@ -10,8 +10,19 @@ export type CallOutcome = { status: number } | "abandoned";
 /** Reports, once, how an admitted call ended. */
 export type Admission = (outcome: CallOutcome) => void;
 
+/** What a process saw of a target, for the others of its gateway. */
+export interface BreakerEvent {
+  readonly key: string;
+  readonly settings: BreakerSettings;
+  /** How a call ended. Absent: it has begun, and is the one that probes the target. */
+  readonly outcome?: CallOutcome;
+  readonly isProbe: boolean;
+}
+
 /** Circuit breakers: keep calls away from failing targets. */
 export interface Breakers {
+  /** Applies what another process saw. */
+  follow(event: BreakerEvent): void;
   state(key: string, settings: BreakerSettings): BreakerState;
   /** Admits a call; undefined if the circuit is open. While half-open, one call at a time. */
   admit(key: string, settings: BreakerSettings): Admission | undefined;
@@ -27,8 +38,12 @@ interface Record {
   since: number;
   openedAt: number | undefined;
   isProbing: boolean;
+  /** Until when another process probes it. */
+  othersProbeUntil: number;
 }
 
+/** Longest time a probe of another process is waited for, in milliseconds: it may have ended without a word. */
+const probeMs = 60_000;
 /** A target without calls for this long is forgotten. */
 const maxAgeMs = 24 * 60 * 60 * 1_000;
 /** Most targets with a circuit breaker. */
@@ -50,12 +65,32 @@ function isReached({ failures, successes }: Record, settings: BreakerSettings): 
   return (100 * failures) / total >= failureThresholdPercentage;
 }
 
+function stateAt(record: Record | undefined, { cooldownMs }: BreakerSettings, time: number): BreakerState {
+  if (record?.openedAt === undefined) return "closed";
+  if (time - record.openedAt < cooldownMs) return "open";
+  return record.isProbing || time < record.othersProbeUntil ? "open" : "half-open";
+}
+
+function countOpenAt(records: BoundedMap<string, Record>, time: number): number {
+  let open = 0;
+  for (const [, { openedAt }] of records.entries()) {
+    if (openedAt !== undefined && time - openedAt < maxAgeMs) open++;
+  }
+  return open;
+}
+
+function startAt(since: number): Record {
+  const othersProbeUntil = Number.NEGATIVE_INFINITY;
+  return { failures: 0, successes: 0, since, openedAt: undefined, isProbing: false, othersProbeUntil };
+}
+
 /**
  * Creates the circuit breakers of a gateway.
  *
  * @param now Milliseconds of a monotonic clock.
+ * @param publish Receives what the other processes of the gateway should know. Absent: no others run.
  */
-export function createBreakers(now: () => number): Breakers {
+export function createBreakers(now: () => number, publish?: (event: BreakerEvent) => void): Breakers {
   const records = new BoundedMap<string, Record>(maxTargets);
 
   const find = (key: string, { cooldownMs }: BreakerSettings): Record | undefined => {
@@ -68,56 +103,60 @@ export function createBreakers(now: () => number): Breakers {
     }
     return record;
   };
-  const stateOf = (record: Record | undefined, { cooldownMs }: BreakerSettings): BreakerState => {
-    if (record?.openedAt === undefined) return "closed";
-    if (now() - record.openedAt < cooldownMs) return "open";
-    return record.isProbing ? "open" : "half-open";
-  };
-  const start = (): Record => ({ failures: 0, successes: 0, since: now(), openedAt: undefined, isProbing: false });
-
   /** The probe decides whether the circuit closes or stays open for another cooldown; an abandoned one leaves it to the next. */
   const settleProbe = (key: string, record: Record, settings: BreakerSettings, outcome: CallOutcome) => {
     record.isProbing = false;
+    record.othersProbeUntil = Number.NEGATIVE_INFINITY;
     if (outcome === "abandoned") return;
     if (isFailure(outcome.status, settings)) record.openedAt = now();
     else if (isSuccess(outcome.status) && records.get(key) === record) records.delete(key);
   };
-  const settle = (key: string, settings: BreakerSettings, outcome: CallOutcome) => {
-    if (outcome === "abandoned") return;
+  /** Counts how a call ended; returns whether it changed anything. */
+  const settle = (key: string, settings: BreakerSettings, outcome: CallOutcome): boolean => {
+    if (outcome === "abandoned") return false;
     const { status } = outcome;
     const failed = isFailure(status, settings);
-    if (!failed && !isSuccess(status)) return;
+    if (!failed && !isSuccess(status)) return false;
     const known = find(key, settings);
     // counts start with the first failure
-    if (!known && !failed) return;
-    const record = known ?? start();
-    if (record.openedAt !== undefined) return; // the call was admitted before the circuit opened
+    if (!known && !failed) return false;
+    const record = known ?? startAt(now());
+    if (record.openedAt !== undefined) return false; // the call was admitted before the circuit opened
     if (failed) record.failures++;
     else record.successes++;
     if (isReached(record, settings)) record.openedAt = now();
     if (!known) records.set(key, record);
+    return true;
   };
   return {
-    state: (key, settings) => stateOf(find(key, settings), settings),
-    countOpen() {
-      let open = 0;
-      for (const [, { openedAt }] of records.entries()) {
-        if (openedAt !== undefined && now() - openedAt < maxAgeMs) open++;
+    follow({ key, settings, outcome, isProbe }) {
+      if (!isProbe) {
+        if (outcome) settle(key, settings, outcome);
+        return;
       }
-      return open;
+      const record = find(key, settings);
+      if (!record) return;
+      if (outcome) settleProbe(key, record, settings, outcome);
+      else record.othersProbeUntil = now() + probeMs;
     },
+    state: (key, settings) => stateAt(find(key, settings), settings, now()),
+    countOpen: () => countOpenAt(records, now()),
     admit(key, settings) {
       const record = find(key, settings);
-      const state = stateOf(record, settings);
+      const state = stateAt(record, settings, now());
       if (state === "open") return undefined;
       const isProbe = state === "half-open" && record !== undefined;
-      if (isProbe) record.isProbing = true;
+      if (isProbe) {
+        record.isProbing = true;
+        publish?.({ key, settings, isProbe });
+      }
       let told = false;
       return (outcome) => {
         if (told) return;
         told = true;
         if (isProbe) settleProbe(key, record, settings, outcome);
-        else settle(key, settings, outcome);
+        else if (!settle(key, settings, outcome)) return;
+        publish?.({ key, settings, outcome, isProbe });
       };
     },
   };

@@ -4,12 +4,15 @@ import { WeightedCache } from "../lib/weighted-cache.ts";
 import type { MeasureExchange } from "./balance/exchange.ts";
 import { createHealthChecks, type HealthChecks } from "./balance/health.ts";
 import { createMeasures, type Measures } from "./balance/measures.ts";
-import { type Breakers, createBreakers } from "./breaker.ts";
+import { type BreakerEvent, type Breakers, createBreakers } from "./breaker.ts";
 import type { ConfigNode, TargetLimits } from "./config.ts";
 import type { Plan } from "./plan.ts";
 import { type ReadConfigOptions, type ReadConfigResult, readConfig } from "./read-config.ts";
 import { createRetryBudget, type RetryBudget } from "./retry.ts";
-import { createStickyStore, type StickyStore } from "./sticky.ts";
+import { createStickyStore, type StickyChoice, type StickyStore } from "./sticky.ts";
+
+/** What a process remembers of its calls, for the others of its gateway. */
+export type RoutingEvent = { readonly breaker: BreakerEvent } | { readonly sticky: StickyChoice };
 
 /** State of routing between requests. */
 export interface RoutingState {
@@ -22,6 +25,8 @@ export interface RoutingState {
   readonly measureExchange?: MeasureExchange | undefined;
   readonly budget: RetryBudget;
   readonly sticky: StickyStore;
+  /** Applies what another process of the gateway remembers. */
+  follow(event: RoutingEvent): void;
   readonly limits: TargetLimits;
   /** Options for reading a config before it is saved. */
   readonly strictOptions: ReadConfigOptions;
@@ -51,6 +56,8 @@ interface RoutingStateOptions {
   random(): number;
   /** Milliseconds of a monotonic clock. */
   now(): number;
+  /** Receives what the other processes of the gateway should know. Absent: no others run. */
+  publish?: ((event: RoutingEvent) => void) | undefined;
 }
 
 /** Bytes of all cached configs, roughly, and the longest config text. */
@@ -124,20 +131,26 @@ function createReader(options: ReadConfigOptions) {
 
 /** Creates the state of a gateway. */
 export function createRoutingState(options: RoutingStateOptions): RoutingState {
-  const { limits, providers, findHookProblems, random, now } = options;
+  const { limits, providers, findHookProblems, random, now, publish } = options;
   const { read, known } = createReader({ limits, providers, findHookProblems, strict: false });
   const plainConfig = readConfig(
     { retry: { attempts: 0 } },
     { limits, providers, findHookProblems, strict: false },
   ).config;
   if (!plainConfig) throw new TypeError("Cannot read the empty config");
+  const breakers = createBreakers(now, publish && ((breaker) => publish({ breaker })));
+  const sticky = createStickyStore(now, publish && ((choice) => publish({ sticky: choice })));
   return {
     plainConfig,
-    breakers: createBreakers(now),
+    breakers,
     measures: createMeasures(),
     health: createHealthChecks(now),
     budget: createRetryBudget(now),
-    sticky: createStickyStore(now),
+    sticky,
+    follow(event) {
+      if ("breaker" in event) breakers.follow(event.breaker);
+      else sticky.follow(event.sticky);
+    },
     limits,
     strictOptions: { limits, providers, findHookProblems, strict: true },
     random,

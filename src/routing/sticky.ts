@@ -11,12 +11,30 @@ export interface StickyStore {
   set(key: string, index: number, ttlSeconds: number): void;
 }
 
+/** A store that also remembers what other processes chose. */
+interface FollowingStickyStore extends StickyStore {
+  follow(choice: StickyChoice): void;
+}
+
+/** A choice, for the other processes of a gateway. */
+export interface StickyChoice {
+  readonly key: string;
+  readonly index: number;
+  readonly ttlSeconds: number;
+}
+
 /** Most remembered choices. */
 const maxChoices = 50_000;
 
-/** Creates an in-memory store; use does not extend an entry's life. */
-export function createStickyStore(now: () => number): StickyStore {
+/**
+ * Creates an in-memory store; use does not extend an entry's life.
+ *
+ * @param publish Receives choices for the other processes of the gateway. Absent: no others run.
+ */
+export function createStickyStore(now: () => number, publish?: (choice: StickyChoice) => void): FollowingStickyStore {
   const choices = new BoundedMap<string, { index: number; until: number }>(maxChoices);
+  const follow = ({ key, index, ttlSeconds }: StickyChoice) =>
+    choices.set(key, { index, until: now() + ttlSeconds * 1_000 });
   return {
     get(key) {
       const choice = choices.get(key);
@@ -24,7 +42,12 @@ export function createStickyStore(now: () => number): StickyStore {
       if (choice) choices.delete(key);
       return undefined;
     },
-    set: (key, index, ttlSeconds) => choices.set(key, { index, until: now() + ttlSeconds * 1_000 }),
+    set(key, index, ttlSeconds) {
+      const choice = { key, index, ttlSeconds };
+      follow(choice);
+      publish?.(choice);
+    },
+    follow,
   };
 }
 

@@ -75,6 +75,40 @@ test("createBreakers() lets nothing through while open, and knows targets apart"
   assert.ok(breakers.admit("b", three));
 });
 
+test("createBreakers() of two processes that follow each other count, open, probe and close as one", () => {
+  let time = 0;
+  const [one, other]: [Breakers, Breakers] = [
+    createBreakers(
+      () => time,
+      (event) => other.follow(event),
+    ),
+    createBreakers(
+      () => time,
+      (event) => one.follow(event),
+    ),
+  ];
+  const settings: BreakerSettings = { ...three, failureThreshold: 4 };
+  const states = () => [one.state("t", settings), other.state("t", settings)];
+  for (const breakers of [one, other, one]) breakers.admit("t", settings)?.({ status: 500 });
+  assert.deepEqual(states(), ["closed", "closed"]);
+  other.admit("t", settings)?.({ status: 500 });
+  assert.deepEqual(states(), ["open", "open"]);
+  time += 30_000;
+  assert.deepEqual(states(), ["half-open", "half-open"]);
+  const probe = one.admit("t", settings);
+  assert.equal(other.admit("t", settings), undefined);
+  probe?.({ status: 200 });
+  assert.deepEqual(states(), ["closed", "closed"]);
+  for (let call = 0; call < 4; call++) one.admit("t", settings)?.({ status: 500 });
+  time += 30_000;
+  // a process that ends during its probe holds the others back for a minute
+  one.admit("t", settings);
+  time += 59_999;
+  assert.equal(other.admit("t", settings), undefined);
+  time += 1;
+  assert.ok(other.admit("t", settings));
+});
+
 test("createBreakers() counts the cooldown from the opening", () => {
   const { clock, call, state } = setUp(three);
   call(500);

@@ -180,6 +180,20 @@ test("createStickyStore() is bounded, and forgets the oldest first", () => {
   assert.deepEqual([store.get("k0"), store.get("k1"), store.get("k50000")], [undefined, 1, 1]);
 });
 
+test("createStickyStore() remembers what another process chose, for as long as that one", () => {
+  let time = 0;
+  const other = createStickyStore(() => time);
+  const one = createStickyStore(
+    () => time,
+    (choice) => other.follow(choice),
+  );
+  one.set("k", 3, 60);
+  time = 59_999;
+  assert.deepEqual([one.get("k"), other.get("k")], [3, 3]);
+  time = 60_000;
+  assert.deepEqual([one.get("k"), other.get("k")], [undefined, undefined]);
+});
+
 const user = (content: unknown) => ({ role: "user", content });
 const assistant = (content: unknown) => ({ role: "assistant", content });
 const system = (content: unknown) => ({ role: "system", content });

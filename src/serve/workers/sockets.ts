@@ -11,6 +11,8 @@ function linkOver(socket: Socket, answersOf: AnswersOf): Link {
   const carrier = {
     write: (bytes: Uint8Array) => void socket.write(bytes),
     end: () => void socket.end(),
+    // each write is a call of the system: requests of one turn share it
+    soon: (flush: () => void) => void setImmediate(flush),
   };
   const link: Link = new Link(
     carrier,
