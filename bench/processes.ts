@@ -259,6 +259,24 @@ export async function startEventUpstream(): Promise<Running> {
   return start("event upstream", command, port, folder);
 }
 
+/**
+ * Starts the upstream that answers agents.
+ *
+ * @param pace Pieces of text of an answer, and how many it writes a second; 0: as fast as possible.
+ */
+export async function startAgentUpstream(pace: { pieces: number; perSecond: number }): Promise<Running> {
+  const folder = createFolder("agents");
+  const port = await findPort();
+  const args = [
+    join(projectRoot, "bench/agent-upstream.ts"),
+    String(port),
+    String(pace.pieces),
+    String(pace.perSecond),
+  ];
+  const command = { command: toolPath("bun"), args, cwd: folder, env: plainEnvironment() };
+  return start("agent upstream", command, port, folder);
+}
+
 /** Starts the bare proxy. */
 export async function startBareProxy(upstreamPort: number): Promise<Running> {
   const folder = createFolder("bare");
