@@ -886,7 +886,7 @@ type NameOf<Name> = Name extends readonly (infer One)[] ? One : Name;
 export type IntegerName = NameOf<Extract<Row, { readonly least: number }>["name"]>;
 
 /** All rows. */
-export const listVariables = (): Variable[] => Object.values(variables).flatMap((rows): readonly Variable[] => rows);
+export const listVariables = (): Variable[] => Object.values(variables).flat();
 
 /** Bounds of whole numbers, by name. */
 const bounds = new Map<string, { least: number; most: number }>();
