@@ -220,6 +220,15 @@ export async function installReleaseTools() {
   return (await installIn(join(root, "scripts/release"))) ?? installIn(join(root, "tests/libsql-server"));
 }
 
+/**
+ * Installs what makes the site of the documentation; does nothing when it is there.
+ *
+ * @returns {Promise<string | undefined>} What npm printed where it failed.
+ */
+export async function installSite() {
+  return installIn(join(root, "site"));
+}
+
 /** The package of the console, and where its build goes. */
 const consoleFolder = join(root, "console");
 const consoleBuild = join(root, "dist/console");

@@ -12,7 +12,7 @@ const isOfPackage = ({ path }: SourceFile) => /^packages\/[^/]+\/src\//.test(pat
 
 const sources = [...readSourceFiles("src"), ...readSourceFiles("packages").filter(isOfPackage)];
 const consoleSources = readSourceFiles("console/src").filter(({ path }) => path !== "mod.ts");
-const repository = readSourceFiles("packages", "src", "tests", "scripts", "bench", "examples");
+const repository = readSourceFiles("packages", "src", "tests", "scripts", "bench", "examples", "site");
 
 test("the sources are found", () => {
   assert.ok(sources.some(({ path }) => path.startsWith("src/lib/")));

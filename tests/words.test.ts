@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { readSourceFiles, toSourceFile } from "./support/source-files.ts";
 import { wordsInSource } from "./support/words.ts";
 
-for (const folder of ["packages", "src", "tests", "scripts", "bench", "examples"]) {
+for (const folder of ["packages", "src", "tests", "scripts", "bench", "examples", "site"]) {
   test(`comments, messages and test titles below ${folder}/ use the terms of the field`, () => {
     assert.deepEqual(readSourceFiles(folder).flatMap(wordsInSource), []);
   });

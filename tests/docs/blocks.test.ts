@@ -30,6 +30,7 @@ const notRun: readonly { page: string; line: string; why: string }[] = [
   },
   { page: "docs/logs.md", line: "curl -N ", why: "does not end; tests/admin/log-tail.test.ts follows the log" },
   { page: "docs/performance.md", line: "npm run bench", why: "takes minutes" },
+  { page: "docs/model-facts.md", line: "curl -X PUT", why: "changes an integration that the reader has" },
   { page: "docs/install.md", line: "npm run release:check", why: "takes minutes; the release runs it" },
   { page: "docs/install.md", line: "npx @gateway/gateway", why: "downloads programs; npm run release:check runs them" },
   {

@@ -23,12 +23,13 @@ export interface Page {
 /** A page by its path. */
 export function readPage(path: string): Page {
   const text = readFileSync(join(repository, path), "utf8");
-  const blocks = [...text.matchAll(/^```([a-z]*)\n([\s\S]*?)^```\n+((?:.+\n)*)/gm)].map(
-    ({ index, 1: language = "", 2: code = "", 3: after = "" }) => ({
+  const blocks = [...text.matchAll(/^( *)```([a-z]*)\n([\s\S]*?)^\1```\n+((?:.+\n)*)/gm)].map(
+    ({ index, 1: indent = "", 2: language = "", 3: code = "", 4: after = "" }) => ({
       place: `${path}:${text.slice(0, index).split("\n").length}`,
       language,
-      text: code,
-      after,
+      // a block of a list
+      text: code.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
+      after: after.trimStart(),
     }),
   );
   return { path, text, blocks };
