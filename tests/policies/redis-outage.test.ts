@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import type { Limit } from "../../src/policies/limit-store.ts";
-import type { RedisLimitStoreOptions } from "../../src/policies/redis/redis-store.ts";
+import type { RedisLimitStoreOptions } from "../../src/policies/redis/options.ts";
 import { eventually } from "../support/eventually.ts";
 import { hasRedis, type RedisServer, startRedis } from "../support/redis.ts";
 import {
@@ -193,6 +193,41 @@ test("RedisLimitStore that is strict admits nothing without Redis, and goes on w
   }
   await redis.restart();
   await eventually("a request with Redis", async () => (await book(node.store, claimOf(limit))) !== undefined);
+});
+
+test("RedisLimitStore waits for a database that is further away than Redis may be", options, async () => {
+  const { readUsed } = installation.stored;
+  installation.stored.readUsed = async (names) => {
+    await new Promise((resolve) => setTimeout(resolve, 600));
+    return readUsed(names);
+  };
+  const started = await startNodes(3, { timeoutMs: 500, agreeEveryMs: 3_600_000 });
+  const limit = createLimit({ most: 20 });
+  const all = started.flatMap((node) => Array.from({ length: 20 }, () => book(node.store, claimOf(limit))));
+  const booked = await Promise.all(all);
+  assert.equal(booked.filter((one) => one !== undefined).length, 20);
+  assert.deepEqual(
+    started.flatMap(({ warnings }) => warnings),
+    [],
+  );
+});
+
+test("RedisLimitStore counts by its share only where a database that is silent has to be asked", options, async () => {
+  const [one, two] = await startNodes(2, { storedTimeoutMs: 50, agreeEveryMs: 3_600_000 });
+  assert.ok(one && two);
+  const [known, unknown] = [createLimit({ most: 10 }), createLimit({ most: 10 })];
+  await make(one, known, 2);
+  const { readUsed } = installation.stored;
+  installation.stored.readUsed = () => new Promise(() => {});
+  assert.equal(await useUp(one, unknown), 5);
+  // what Redis counts goes on there
+  assert.equal(await useUp(two, known), 8);
+  assert.equal(await useUp(one, known), 0);
+  assert.equal(one.warnings.length, 1);
+  assert.match(one.warnings[0] ?? "", /Cannot begin to count in Redis.*within 50 ms/);
+  installation.stored.readUsed = readUsed;
+  assert.equal(await useUp(two, unknown), 5);
+  assert.equal(await useUp(one, unknown), 0);
 });
 
 test("RedisLimitStore carries out resets that came while Redis was away", options, async () => {

@@ -1,6 +1,7 @@
 import { systemClock } from "../../src/lib/clock.ts";
 import type { LimitUseObserver } from "../../src/policies/limit-store.ts";
-import { RedisLimitStore, type RedisLimitStoreOptions } from "../../src/policies/redis/redis-store.ts";
+import type { RedisLimitStoreOptions } from "../../src/policies/redis/options.ts";
+import { RedisLimitStore } from "../../src/policies/redis/redis-store.ts";
 import { nodeMac } from "../../src/serve/environment.ts";
 import { connectRedis } from "../../src/serve/redis.ts";
 import { eventually } from "./eventually.ts";

@@ -1,7 +1,5 @@
 import { BoundedMap } from "../../lib/bounded-map.ts";
-import type { Clock } from "../../lib/clock.ts";
-import { type Mac, randomBase62 } from "../../lib/hash.ts";
-import type { RedisClient } from "../../lib/redis.ts";
+import { randomBase62 } from "../../lib/hash.ts";
 import type { CorrectedCounter, LimitIncrement } from "../../schemas/logs.ts";
 import type { Ledger } from "../ledger.ts";
 import {
@@ -10,7 +8,6 @@ import {
   type Counted,
   type Limit,
   type LimitStore,
-  type LimitUseObserver,
   overflowBucket,
   type Refusal,
   type Reservation,
@@ -18,47 +15,24 @@ import {
 } from "../limit-store.ts";
 import { createLocalShare } from "../local-share.ts";
 import { Outage } from "../outage.ts";
-import type { StoredCount, StoredCounters } from "../stored-counters.ts";
+import type { StoredCount } from "../stored-counters.ts";
 import { type Span, spanOf, startOf } from "../windows.ts";
 import { Agreement } from "./agreement.ts";
 import { heardLately, keepUntil, keysOf, noteCorrected, type SharedBucket, SharedBuckets } from "./buckets.ts";
 import { Changes } from "./changes.ts";
 import { RedisCounters, type SharedClaim, type SharedUse } from "./counters.ts";
+import type { RedisLimitStoreOptions } from "./options.ts";
 import { type Booking, Settling } from "./settling.ts";
-import { StoredReader } from "./stored-reader.ts";
+import { StoredCountersError, StoredReader } from "./stored-reader.ts";
 import { Views } from "./views.ts";
-import { within } from "./within.ts";
-
-/** Settings of counters that processes share in Redis. */
-export interface RedisLimitStoreOptions {
-  readonly client: RedisClient;
-  readonly stored: StoredCounters;
-  readonly clock: Clock;
-  /** Digest of what keys are named after; the same in all processes of an installation, another one in others. */
-  readonly mac: Mac;
-  /** Numbers in [0, 1). */
-  readonly random: () => number;
-  readonly warn: (message: string, error?: unknown) => void;
-  readonly onUsed?: LimitUseObserver | undefined;
-  /** While Redis is away, refuses instead of counting by the share of this process. */
-  readonly isStrict?: boolean | undefined;
-  /** Longest time a request waits for Redis, in milliseconds. Default 100. */
-  readonly timeoutMs?: number | undefined;
-  /** Longest time a request may take, in milliseconds: what it reserved then expires. Default one hour. */
-  readonly longestCallMs?: number | undefined;
-  /** How often counters agree with the stored ones, in milliseconds. Default 10,000. */
-  readonly agreeEveryMs?: number | undefined;
-  /** How long a bucket was not used before it is lowered to what is stored, in milliseconds. Default 15,000. */
-  readonly quietMs?: number | undefined;
-}
 
 /** A reservation that is being made. */
 interface Request {
   readonly claims: readonly Claim[];
   readonly buckets: SharedBucket[];
   readonly id: string;
-  /** Monotonic milliseconds. */
-  readonly deadline: number;
+  /** Until when it waits for Redis, in monotonic milliseconds. What it waits for the database is added. */
+  deadline: number;
   /** What new buckets hold, by claim, and the begin of the window for which that was read. */
   readonly first: Map<number, StoredCount & { start: number }>;
   /** What Redis was asked last. */
@@ -80,6 +54,8 @@ const maxLives = 10_000;
 const rememberNodesMs = 30_000;
 /** How often a process notes that it lives, in milliseconds: so long the others do not know of a new one. */
 const beatEveryMs = 2_000;
+/** Least time between two warnings about stored counters, in milliseconds. */
+const warnEveryMs = 60_000;
 /** When a request may come again that was refused because Redis is away, in milliseconds. */
 const askAgainMs = 1_000;
 /** When counters agree again after Redis was lost or emptied, in milliseconds: the last log rows are stored by then. */
@@ -114,6 +90,9 @@ export class RedisLimitStore implements LimitStore {
   /** When counters agree next, in monotonic milliseconds, and after which pauses they do then. */
   #agreesAt: number;
   #pausesMs: readonly number[] = [];
+  /** Whether stored counters could not be read when a request asked last, and when that was said. */
+  #readsFail = false;
+  #warnedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
   private constructor(options: RedisLimitStoreOptions, nodesKey: string) {
@@ -124,7 +103,7 @@ export class RedisLimitStore implements LimitStore {
     this.#quietMs = quietMs;
     const counters = new RedisCounters({ client, clock, nodesKey, timeoutMs, longestCallMs });
     const buckets = new SharedBuckets(options.mac);
-    const reader = new StoredReader(stored);
+    const reader = new StoredReader(stored, options.storedTimeoutMs ?? 5_000);
     const watch = { isAway: () => this.#outage.isAway, lose: (error: unknown) => this.#lose(error) };
     this.#counters = counters;
     this.#buckets = buckets;
@@ -189,6 +168,19 @@ export class RedisLimitStore implements LimitStore {
   /** Counts without Redis from now on, until it is back. */
   #lose(error: unknown): void {
     if (this.#outage.begin(error)) this.#share = this.#createShare();
+  }
+
+  /** Counters that are new to Redis are counted by the share of this process, until what is stored of them can be read. */
+  #loseStored(error: StoredCountersError): void {
+    if (this.#readsFail) return;
+    this.#readsFail = true;
+    this.#share = this.#createShare();
+    const now = this.#options.clock.monotonic();
+    if (now - this.#warnedAt < warnEveryMs) return;
+    this.#warnedAt = now;
+    const message =
+      "Cannot begin to count in Redis: this process counts by its share of limits that were not used lately";
+    this.#options.warn(message, error);
   }
 
   /** Notes in Redis that this process lives, and how many do. */
@@ -267,6 +259,11 @@ export class RedisLimitStore implements LimitStore {
     try {
       return await this.#reserveShared(request);
     } catch (error) {
+      // Redis is there, and has booked nothing yet: only this request counts by the share
+      if (error instanceof StoredCountersError) {
+        this.#loseStored(error);
+        return this.#reserveHere(claims, buckets);
+      }
       // Redis may have booked it nevertheless
       this.#settling.giveBack(
         request.asked.map((asked, index) => ({ ...asked, member: `${id}.${index + 1}:`, amount: 0 })),
@@ -285,7 +282,7 @@ export class RedisLimitStore implements LimitStore {
   }
 
   async #reserveShared(request: Request): Promise<Reservation | Refusal> {
-    const { claims, buckets, id, deadline } = request;
+    const { claims, buckets, id } = request;
     const lifeKey = buckets[0]?.lifeKey ?? "";
     for (let question = 0; question < maxQuestions; question++) {
       const now = this.#counters.time.now();
@@ -296,7 +293,12 @@ export class RedisLimitStore implements LimitStore {
       }));
       const life = this.#lives.get(lifeKey);
       const asked = request.asked.map((one, index) => this.#toSharedClaim(one, request.first.get(index), now));
-      const reply = await this.#counters.reserve(asked, { id, lifeKey, life: life?.life ?? "", deadline });
+      const reply = await this.#counters.reserve(asked, {
+        id,
+        lifeKey,
+        life: life?.life ?? "",
+        deadline: request.deadline,
+      });
       if (reply.kind === "booked") return this.#toReservation(request, reply.booked);
       if (reply.kind === "refused") return this.#toRefusal(request, reply.index, reply.uses);
       if (reply.kind === "missing") await this.#readFirst(request, reply.indexes);
@@ -336,8 +338,9 @@ export class RedisLimitStore implements LimitStore {
   }
 
   /** Reads what is stored of buckets that Redis does not have. */
-  async #readFirst({ asked, first, deadline }: Request, indexes: readonly number[]): Promise<void> {
-    const leftMs = Math.max(0, deadline - this.#options.clock.monotonic());
+  async #readFirst(request: Request, indexes: readonly number[]): Promise<void> {
+    const { asked, first } = request;
+    const startedAt = this.#options.clock.monotonic();
     const read = indexes.map(async (index) => {
       const one = asked[index];
       if (!one) return;
@@ -347,7 +350,9 @@ export class RedisLimitStore implements LimitStore {
       const heard = heardLately(bucket, span, { now: this.#options.clock.monotonic(), withinMs: this.#quietMs });
       first.set(index, { start: startOf(span), used: Math.max(used, heard), corrected });
     });
-    await within(leftMs, Promise.all(read), "Cannot read stored counters of limits");
+    await Promise.all(read);
+    this.#readsFail = false;
+    request.deadline += this.#options.clock.monotonic() - startedAt;
   }
 
   /** Lets claims count in the bucket that values beyond the bound share. */
@@ -432,7 +437,7 @@ export class RedisLimitStore implements LimitStore {
       const { used } = await this.#reader.read(bucket, span);
       if (bucket.heard?.start !== startOf(span)) bucket.heard = { start: startOf(span), used, reserved: 0 };
     });
-    await within(this.#timeoutMs, Promise.allSettled(read), "Cannot read stored counters of limits").catch(() => {});
+    await Promise.allSettled(read);
     for (const { bucket, span } of unknown) {
       if (bucket.heard?.start !== startOf(span)) bucket.heard = { start: startOf(span), used: 0, reserved: 0 };
     }

@@ -4,7 +4,6 @@ import { type Span, spanOf, startOf } from "../windows.ts";
 import { type BucketKeys, keysOf, type SharedBucket, type SharedBuckets } from "./buckets.ts";
 import type { RedisCounters, SharedUse } from "./counters.ts";
 import type { StoredReader } from "./stored-reader.ts";
-import { within } from "./within.ts";
 
 /** Buckets that are read together. */
 const batchSize = 200;
@@ -43,8 +42,7 @@ export class Views {
     const [use] = await this.#readShared([keysOf(bucket, span)], timeoutMs);
     if (use) return { ...use, span };
     if (!isAway() && isComplete(bucket, span)) return { used: 0, reserved: 0, span };
-    const reading = within(timeoutMs, reader.read(bucket, span), "Cannot read stored counters of limits");
-    const { used } = await reading.catch(() => ({ used: 0 }));
+    const { used } = await reader.read(bucket, span).catch(() => ({ used: 0 }));
     return { ...this.#asKnown(bucket, span, used), span };
   }
 
