@@ -5,7 +5,6 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { startLibsqlServer, withoutLibsqlServer } from "../../tests/support/libsql-server.ts";
 import { createFolder, startGatewayProcess } from "../../tests/support/process.ts";
 import { hasRedis, startRedis } from "../../tests/support/redis.ts";
 import { goProgram } from "./charts.ts";
@@ -38,7 +37,9 @@ async function readServices(): Promise<Readonly<Record<string, Service>>> {
 
 /** Reads the file, and runs its services. */
 export async function checkCompose(): Promise<void> {
-  if (withoutLibsqlServer) throw new CannotCheckError("install the packages of tests/libsql-server (npm test does)");
+  // not before: its packages are installed after this module is loaded
+  const { startLibsqlServer, withoutLibsqlServer } = await import("../../tests/support/libsql-server.ts");
+  if (withoutLibsqlServer) throw new CannotCheckError(withoutLibsqlServer);
   requirePrograms("nginx");
   if (!hasRedis) throw new CannotCheckError("install redis-server");
   const services = await readServices();

@@ -5,7 +5,6 @@ import { randomBytes } from "node:crypto";
 import { cpSync, existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { BunPlugin } from "bun";
-import { startLibsqlServer, withoutLibsqlServer } from "../../tests/support/libsql-server.ts";
 import { createFolder, fakeWorkspaceKey, waitFor, withGateway } from "../../tests/support/process.ts";
 import { requireTool } from "../lib.mjs";
 import { packageName } from "./npm-package.ts";
@@ -48,7 +47,9 @@ async function startWorker(options: Readonly<Record<string, unknown>>): Promise<
 
 /** Runs the worker in Cloudflare's runtime, with a libSQL server, and requires calls and their rows in the log. */
 async function checkCloudflare(project: string): Promise<void> {
-  if (withoutLibsqlServer) throw new CannotCheckError("install the packages of tests/libsql-server (npm test does)");
+  // not before: its packages are installed after this module is loaded
+  const { startLibsqlServer, withoutLibsqlServer } = await import("../../tests/support/libsql-server.ts");
+  if (withoutLibsqlServer) throw new CannotCheckError(withoutLibsqlServer);
   const folder = join(project, "cloudflare");
   const settings = JSON.parse(readFileSync(join(folder, "wrangler.jsonc"), "utf8").replaceAll(/^\s*\/\/.*$/gm, ""));
   const result = await Bun.build({
