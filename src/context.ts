@@ -178,6 +178,8 @@ export interface Services extends LoadServices {
   readonly openSocket: SocketOutbound | undefined;
   /** Web origins whose pages may open realtime sessions, in lower case. */
   readonly realtimeOrigins: ReadonlySet<string>;
+  /** Web origins whose pages may call the inference API, in lower case. */
+  readonly pageOrigins: ReadonlySet<string>;
   readonly addressGuard: AddressGuard;
   readonly authenticator: Authenticator;
   readonly scimAuthenticator: ScimAuthenticator;

@@ -4,6 +4,7 @@ import type { Endpoint, Method } from "./endpoint.ts";
 import { type ErrorForm, MethodNotAllowedError, NotFoundError, toErrorReply } from "./errors.ts";
 import { answerEndpoint } from "./handler/kinds.ts";
 import { mcpPreflight } from "./handler/mcp.ts";
+import { allowPage, isOpenToPages, pageOriginOf, preflightHeaders } from "./handler/pages.ts";
 import { EndpointRouter } from "./handler/router.ts";
 import { type Reply, toResponse } from "./lib/reply.ts";
 
@@ -11,8 +12,9 @@ import { type Reply, toResponse } from "./lib/reply.ts";
 export type Handle = (request: Request, connection: ConnectionInfo) => Promise<Response>;
 
 /** The answer to what no row takes. */
-function answerUnrouted(context: RequestContext, methods: Method[], form: ErrorForm | undefined): Reply {
+function answerUnrouted(context: RequestContext, rows: readonly Endpoint[], form: ErrorForm | undefined): Reply {
   const { method } = context;
+  const methods: Method[] = [...new Set(rows.map((row) => row.method))];
   const known = methods.length > 0;
   // documents of discovery stand at the root
   const isOfMcp = form === "mcp" || context.url.pathname.startsWith("/.well-known/");
@@ -21,7 +23,11 @@ function answerUnrouted(context: RequestContext, methods: Method[], form: ErrorF
   if (known && form === "mcp" && method !== "HEAD") throw new MethodNotAllowedError(methods);
   const allowed = [...methods, ...(methods.includes("GET") ? ["HEAD"] : []), "OPTIONS"];
   if (known && method === "HEAD") return { status: 200, headers: {}, body: null };
-  if (known && method === "OPTIONS") return { status: 204, headers: { allow: allowed.join(", ") }, body: null };
+  if (known && method === "OPTIONS") {
+    const opened = pageOriginOf(context) === undefined ? [] : rows.filter(isOpenToPages).map((row) => row.method);
+    const preflight = opened.length > 0 && preflightHeaders(context, [...new Set(opened)]);
+    return { status: 204, headers: { allow: allowed.join(", "), ...preflight }, body: null };
+  }
   if (known || !["GET", "POST", "PUT", "DELETE", "HEAD", "OPTIONS"].includes(method)) {
     throw new MethodNotAllowedError(known ? allowed : ["GET", "POST", "PUT", "DELETE"]);
   }
@@ -55,7 +61,7 @@ export function withFixedHeaders(reply: Reply, { id, traceId = id }: { id: strin
 function finish(
   reply: Reply,
   connection: ConnectionInfo,
-  ids: { id: string; traceId: string; startedAt: number },
+  ids: { id: string; traceId: string; startedAt: number; page: string | undefined },
   services: Services,
 ): Response {
   const { headers } = withFixedHeaders(reply, ids);
@@ -68,6 +74,7 @@ function finish(
   if (services.serverTiming) {
     headers["server-timing"] = `total;dur=${(services.clock.monotonic() - ids.startedAt).toFixed(1)}`;
   }
+  if (ids.page !== undefined && !reply.upgrade) allowPage(headers, ids.page);
   if (!reply.upgrade) {
     // a client that sends over the same connection again would be refused in the end
     if (!services.isReady()) headers.connection = "close";
@@ -98,21 +105,22 @@ export function createHandle(endpoints: readonly Endpoint[], services: Services,
     const startedAt = services.clock.monotonic();
     let context: RequestContext | undefined;
     let errorForm: ErrorForm | undefined;
+    let page: string | undefined;
     let reply: Reply;
     try {
       context = createRequestContext(request, connection, { id, startedAt, services });
       const { pathname } = context.url;
       const endpoint = router.find(context);
+      const rows = endpoint ? [endpoint] : router.rowsOf(pathname);
+      if (rows.some(isOpenToPages)) page = pageOriginOf(context);
       errorForm = endpoint ? endpoint.errorForm : router.errorFormOf(pathname);
-      reply = endpoint
-        ? await answerEndpoint(endpoint, context)
-        : answerUnrouted(context, router.methodsOf(pathname), errorForm);
+      reply = endpoint ? await answerEndpoint(endpoint, context) : answerUnrouted(context, rows, errorForm);
     } catch (error) {
       reply = toErrorReply(error, errorForm);
     }
     // only what has no log row: metrics count the others by their rows
     if (reply.status >= 400 && !context?.log.operation) services.metrics.refused.note(reply.status);
-    const ids = { id, traceId: context?.traceId ?? traceIdOf(request, id), startedAt };
+    const ids = { id, traceId: context?.traceId ?? traceIdOf(request, id), startedAt, page };
     try {
       return finish(reply, connection, ids, services);
     } catch (error) {

@@ -288,11 +288,11 @@ function logParts(environment: Environment): GatewayOptions {
 }
 
 /** Web origins in the form browsers send (RFC 6454, section 6.2). */
-function origins(environment: Environment): string[] {
-  return list(environment, "REALTIME_ORIGINS").map((item) => {
+function origins(environment: Environment, name: string): string[] {
+  return list(environment, name).map((item) => {
     const origin = URL.parse(item)?.origin;
     if (origin !== undefined && origin !== "null" && origin === item.toLowerCase()) return origin;
-    throw new TypeError("Cannot use REALTIME_ORIGINS: list origins without a path, such as https://app.example.com");
+    throw new TypeError(`Cannot use ${name}: list origins without a path, such as https://app.example.com`);
   });
 }
 
@@ -445,7 +445,8 @@ export function readSettings(environment: Environment): Settings {
       trustedHosts: list(environment, "TRUSTED_CUSTOM_HOSTS"),
       headerAliases: aliases(environment),
       sensitiveHeaders: list(environment, "ORGANISATION_HEADERS_TO_MASK").map((name) => name.toLowerCase()),
-      realtimeOrigins: origins(environment),
+      realtimeOrigins: origins(environment, "REALTIME_ORIGINS"),
+      pageOrigins: origins(environment, "CORS_ORIGINS"),
       cloudEnvironment: cloudEnvironment(environment),
       ...(identity.length > 0 && { identityOrganisations: identity }),
       ...switches(environment),

@@ -80,7 +80,9 @@ test("readSettings() reads the bounds and origins of realtime sessions", () => {
 
 for (const origin of ["*", "app.example.com", "https://app.example.com/", "https://app.example.com/path", "null"]) {
   test(`readSettings() refuses the origin ${origin}`, () => {
-    assert.throws(() => readSettings({ REALTIME_ORIGINS: origin }), /REALTIME_ORIGINS/);
+    for (const name of ["REALTIME_ORIGINS", "CORS_ORIGINS"]) {
+      assert.throws(() => readSettings({ [name]: origin }), new RegExp(name));
+    }
   });
 }
 

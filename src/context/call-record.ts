@@ -1,3 +1,4 @@
+import type { Metadata } from "../lib/metadata.ts";
 import type { BodyPieces, HeldBody } from "../logs/body.ts";
 import type { AppliedLimit } from "../policies/applied.ts";
 import type { BucketState, Reservation } from "../policies/limit-store.ts";
@@ -127,6 +128,8 @@ export interface CallRecord {
   callsFrom: number | null;
   /** Path in the config of the last target. */
   label: string;
+  /** Metadata of that target by the config. */
+  targetMetadata: Metadata | undefined;
   /** Retries of that target; -1 when exhausted. */
   retries: number;
   /** Number of retries made, whether exhausted or not. */
@@ -243,6 +246,7 @@ export function createCallRecord(): CallRecord {
     calls: [],
     callsFrom: null,
     label: "config",
+    targetMetadata: undefined,
     retries: 0,
     retriesMade: 0,
     attempts: [],

@@ -147,6 +147,8 @@ export interface GatewayOptions {
   serverTiming?: boolean;
   /** Web origins whose pages may open realtime sessions, such as `https://app.example.com`. Default: none. */
   realtimeOrigins?: readonly string[];
+  /** Web origins whose pages may call the inference API, such as `https://app.example.com`. Default: none. */
+  pageOrigins?: readonly string[];
   /** Most targets of a config. */
   targetLimits?: Partial<TargetLimits>;
   /** The operator's cloud identity: the variables of cloud SDKs, such as `AWS_ROLE_ARN`. */

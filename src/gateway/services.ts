@@ -383,9 +383,11 @@ function createFeedback(options: GatewayOptions, { database, clock }: ServicePar
 }
 
 /** Options that services read as they are, with their defaults. */
-function createSwitches({ realtimeOrigins, forwardsTraceparent, savedOnly, serverTiming }: GatewayOptions) {
+function createSwitches(options: GatewayOptions) {
+  const { realtimeOrigins, pageOrigins, forwardsTraceparent, savedOnly, serverTiming } = options;
   return {
     realtimeOrigins: new Set(realtimeOrigins),
+    pageOrigins: new Set(pageOrigins),
     forwardsTraceparent: forwardsTraceparent ?? false,
     savedOnly: savedOnly ?? false,
     serverTiming: serverTiming ?? false,

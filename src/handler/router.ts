@@ -133,10 +133,9 @@ export class EndpointRouter {
     return undefined;
   }
 
-  /** Methods a path has. */
-  methodsOf(pathname: string): Method[] {
-    const matching = this.#routes.filter((route) => this.#match(route, pathname));
-    return [...new Set(matching.map(({ endpoint }) => endpoint.method))];
+  /** Rows that a path has. */
+  rowsOf(pathname: string): Endpoint[] {
+    return this.#routes.filter((route) => this.#match(route, pathname)).map(({ endpoint }) => endpoint);
   }
 
   /** The row of a path without parameters; slashes at its end do not count. */

@@ -37,7 +37,7 @@ const nodeDescriptions: Descriptions = {
     "What the model of a target must have if the request needs it: context, tools, images, json_schema. Default: all",
   strict_open_ai_compliance: "Limits responses to OpenAI's fields",
   fetch_integrated_models: "Lists the models of the workspace; at the root only",
-  metadata: "Refused when a config is saved",
+  metadata: "Metadata that log rows of calls to the targets get; that of the request wins",
   labels: "Labels of the targets, such as region and zero_retention",
   require_labels: "Labels that a target must have to be called, each with its value or a list of values",
   before_request_hooks: "Guardrails and mutators before the call",

@@ -1,3 +1,4 @@
+import type { Metadata } from "../lib/metadata.ts";
 import type { LabelRules, Labels } from "../schemas/labels.ts";
 import type { PromptCacheSettings } from "../schemas/routing.ts";
 import type { ErrorCode, ModelNeed } from "../schemas/routing-choice.ts";
@@ -101,6 +102,8 @@ export interface InheritedSettings {
   labels: Labels | undefined;
   /** Labels that a target must have to be called; inner rules are added to outer ones. */
   requireLabels: LabelRules | undefined;
+  /** Metadata that the rows of calls to the targets get; inner pairs are added to outer ones. */
+  metadata: Metadata | undefined;
   requestTimeoutMs: number | undefined;
   totalTimeoutMs: number | undefined;
   streamIdleTimeoutMs: number | undefined;
@@ -129,7 +132,6 @@ export interface ConfigNode extends InheritedSettings {
   /** The provider comes from the request. */
   passthrough: boolean;
   fetchIntegratedModels: boolean;
-  metadata: Readonly<Record<string, unknown>> | undefined;
   /** Settings of one provider, such as `azure_region`. */
   providerSettings: Readonly<Record<string, unknown>>;
   /** Of the root. */

@@ -30,8 +30,8 @@ function inheritHooks(parent: InheritedSettings["hooks"], own: InheritedSettings
   return Object.fromEntries(members);
 }
 
-/** Merges labels, or rules on them, by name. */
-function mergeLabels<Value extends object>(parent: Value | undefined, own: Value | undefined): Value | undefined {
+/** Merges labels, rules on them, or metadata, by name. */
+function mergeNamed<Value extends object>(parent: Value | undefined, own: Value | undefined): Value | undefined {
   return parent && own ? { ...parent, ...own } : (own ?? parent);
 }
 
@@ -42,6 +42,7 @@ export const noSettings: InheritedSettings = {
   promptCache: undefined,
   labels: undefined,
   requireLabels: undefined,
+  metadata: undefined,
   requestTimeoutMs: undefined,
   totalTimeoutMs: undefined,
   streamIdleTimeoutMs: undefined,
@@ -64,8 +65,9 @@ export function inherit(parent: InheritedSettings, own: InheritedSettings): Inhe
     retry: own.retry ?? parent.retry,
     cache: own.cache ?? parent.cache,
     promptCache: own.promptCache ?? parent.promptCache,
-    labels: mergeLabels(parent.labels, own.labels),
-    requireLabels: mergeLabels(parent.requireLabels, own.requireLabels),
+    labels: mergeNamed(parent.labels, own.labels),
+    requireLabels: mergeNamed(parent.requireLabels, own.requireLabels),
+    metadata: mergeNamed(parent.metadata, own.metadata),
     requestTimeoutMs: own.requestTimeoutMs ?? parent.requestTimeoutMs,
     totalTimeoutMs: own.totalTimeoutMs ?? parent.totalTimeoutMs,
     streamIdleTimeoutMs: own.streamIdleTimeoutMs ?? parent.streamIdleTimeoutMs,

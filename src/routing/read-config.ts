@@ -1,5 +1,6 @@
 import { PatternSum } from "../../packages/patterns/src/pattern.ts";
 import { isObject, stringOf } from "../lib/json.ts";
+import { type Metadata, toMetadata } from "../lib/metadata.ts";
 import { maxConditionPatterns, maxConfigPatterns } from "../lib/pattern-limits.ts";
 import type { LabelRules, Labels } from "../schemas/labels.ts";
 import { nodeMembers } from "../schemas/routing.ts";
@@ -110,7 +111,6 @@ class ConfigReader {
       weight: numberOf(members.weight) ?? 1,
       passthrough: members.passthrough === true,
       fetchIntegratedModels: members.fetch_integrated_models === true,
-      metadata: isObject(members.metadata) ? members.metadata : undefined,
       providerSettings: Object.fromEntries(settings),
       ...this.#readInherited(members, path),
       hooks: Object.fromEntries(hooks),
@@ -133,8 +133,8 @@ class ConfigReader {
 
   /** Before a config is saved: rejects fields without any effect. */
   #refuseUnused(members: Members, path: string): void {
-    for (const name of ["prompt_id", "metadata"]) {
-      if (members[name] !== undefined) this.#reader.note(join(path, name), "has no effect yet: leave it out");
+    if (members.prompt_id !== undefined) {
+      this.#reader.note(join(path, "prompt_id"), "has no effect: name the prompt in the path of the request");
     }
     if (members.cb_config !== undefined && members.strategy === undefined) {
       this.#reader.note(
@@ -147,6 +147,16 @@ class ConfigReader {
     }
   }
 
+  /** Metadata that cannot be used is left out of a config that was saved before. */
+  #readMetadata(value: unknown, path: string): Metadata | undefined {
+    if (!isObject(value)) return undefined;
+    const metadata = toMetadata(value);
+    if (metadata === undefined && this.#options.strict) {
+      this.#reader.note(path, "must have at most 64 pairs, whose values are strings, numbers or booleans");
+    }
+    return metadata;
+  }
+
   #readInherited(members: Members, path: string) {
     const { forward_headers: forwarded, drop_params: dropped } = members;
     const strict = members.strict_open_ai_compliance;
@@ -156,6 +166,7 @@ class ConfigReader {
       promptCache: readPromptCache(members.prompt_cache, join(path, "prompt_cache"), this.#reader),
       labels: isObject(members.labels) ? (members.labels as Labels) : undefined, // checked by the schema, as is the next
       requireLabels: isObject(members.require_labels) ? (members.require_labels as LabelRules) : undefined,
+      metadata: this.#readMetadata(members.metadata, join(path, "metadata")),
       // zero means no separate limit
       requestTimeoutMs: numberOf(members.request_timeout) || undefined,
       totalTimeoutMs: numberOf(members.total_timeout) || undefined,

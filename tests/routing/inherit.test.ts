@@ -11,6 +11,7 @@ const parent: InheritedSettings = {
   promptCache: { ttl: "1h" },
   labels: { region: "eu" },
   requireLabels: { region: "eu" },
+  metadata: { tier: "a" },
   requestTimeoutMs: 1,
   totalTimeoutMs: 2,
   streamIdleTimeoutMs: 3,

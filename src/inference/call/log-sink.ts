@@ -63,7 +63,7 @@ export function toDetails({ context, status, error, endedAt }: FinishedCall): Lo
     span_id: context.spanId,
     parent_span_id: context.parentSpanId,
     span_name: context.spanName,
-    metadata: context.metadata,
+    metadata: log.targetMetadata ? { ...log.targetMetadata, ...context.metadata } : context.metadata,
     stream: log.stream,
     duration_ms: since(startedAt, endedAt) ?? 0,
     first_byte_ms: since(startedAt, last?.firstByteAt),

@@ -119,6 +119,7 @@ class Execution<Value> {
     }
     await this.#discard(this.#answer);
     log.label = attempt.node.path;
+    log.targetMetadata = attempt.settings.metadata;
     log.retries = 0;
     log.retriesMade = 0;
     log.provider = null;

@@ -425,6 +425,12 @@ export const variables = {
       default: "none",
       meaning: "comma-separated web origins, such as `https://app.example.com`, whose pages may open realtime sessions",
     },
+    {
+      name: "CORS_ORIGINS",
+      default: "none",
+      meaning:
+        "comma-separated web origins, such as `https://app.example.com`, whose pages may [call the inference API](production.md#calls-from-web-pages)",
+    },
     { name: "MAX_ROOT_CONFIG_TARGETS", default: "`100`", meaning: "targets of a [routing config](routing.md)" },
     { name: "MAX_CONDITIONAL_ROOT_CONFIG_TARGETS", default: "`1000`", meaning: "targets of a conditional config" },
     { name: "MAX_NESTED_CONFIG_TARGETS", default: "`50`", meaning: "targets below one target of a config, in total" },
