@@ -3,6 +3,7 @@
 //   src/api/access.gen.ts  who may call every route: kinds of keys, and scopes of which any one admits a caller
 //   src/api/bodies.gen.ts  the JSON schemas of the request bodies that the console edits
 //   src/api/providers.gen.ts  the names of the model providers, and of partners that check text
+//   src/api/scopes.gen.ts  the scopes that a key of each kind may have
 //   src/api/settings.gen.ts  the settings of integrations of each of them, and of MCP integrations
 // Run by `npm run build` of this folder; the files are not in git.
 
@@ -10,10 +11,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import openapiTS, { astToString } from "openapi-typescript";
 import { createGateway } from "../mod.ts";
+import { scopesOfKind } from "../src/auth/scopes.ts";
 import { partnerChecks } from "../src/guardrails/partners/client.ts";
 import { partnerForm } from "../src/guardrails/partners/forms.ts";
 import { loadConverter } from "../src/openapi/schema.ts";
 import { builtInProviders } from "../src/providers/registry.ts";
+import { keyKinds } from "../src/schemas/api-keys.ts";
 import { commonMembers, type IntegrationForm, otherForm } from "../src/schemas/integration-members.ts";
 import { mcpIntegrationForm } from "../src/schemas/mcp-integration-members.ts";
 
@@ -113,6 +116,15 @@ export const providerNames: readonly string[] = ${JSON.stringify(providerNames)}
 
 /** Names of services that only check text. */
 export const partnerNames: readonly string[] = ${JSON.stringify(partnerNames)};
+`,
+);
+
+const keyScopes = Object.fromEntries(keyKinds.map((kind) => [kind, scopesOfKind(kind).toSorted()]));
+writeFileSync(
+  join(folder, "scopes.gen.ts"),
+  `${note}
+/** Scopes that a key may have, by its kind. */
+export const keyScopes: Readonly<Record<${keyKinds.map((kind) => JSON.stringify(kind)).join(" | ")}, readonly string[]>> = ${JSON.stringify(keyScopes)};
 `,
 );
 

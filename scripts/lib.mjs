@@ -238,7 +238,7 @@ const consoleStamp = join(consoleBuild, ".stamp");
 /** What the console is built from: its package, and the API whose types, scopes and schemas it uses. */
 const consoleSources = [
   "console",
-  ..."admin console inference/routes mcp openapi schemas".split(" ").map((name) => `src/${name}`),
+  ..."admin auth console inference/routes mcp openapi schemas".split(" ").map((name) => `src/${name}`),
 ];
 
 /** Files below a folder in a fixed order, without packages, made files and hidden ones. */

@@ -96,6 +96,7 @@ async function toKeyRow(
     masked: maskSecret(key),
     scopes: JSON.stringify(scopesOfKind(kind)),
     status: "active",
+    creationMode: "auto",
     expiresAt: null,
     createdAt: options.now,
   };

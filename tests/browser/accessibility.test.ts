@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import axe from "axe-core";
+import { findings } from "./axe.ts";
 import { chat, fillStand, runBatch } from "./data.ts";
 import {
   assertClean,
@@ -23,20 +23,6 @@ before(async () => {
   await runBatch(stand, ["Good morning"]);
 });
 after(() => stand?.close());
-
-/** Serious and critical findings of axe-core. */
-async function findings({ page }: ConsolePage): Promise<string[]> {
-  await page.evaluate(axe.source);
-  const found = await page.evaluate(async () => {
-    const { violations } = await Reflect.get(globalThis, "axe").run(document, {
-      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
-    });
-    return violations;
-  });
-  return (Array.isArray(found) ? found : [])
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }: { html: string }) => html.slice(0, 160)).join(" | ")}`);
-}
 
 const parts = ["lists", "records", "forms"] as const;
 

@@ -15,7 +15,7 @@ export interface SentRequest {
 }
 
 /** A text in single quotes for a POSIX shell. */
-const shellQuote = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`;
+export const shellQuote = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`;
 
 function toCurl({ origin, path, method, headers, body }: SentRequest): string {
   const lines = [`curl -X ${method} ${shellQuote(origin + path)}`, '-H "x-gateway-api-key: $GATEWAY_API_KEY"'];

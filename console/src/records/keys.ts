@@ -1,10 +1,12 @@
 import type { AnswerOf } from "@/api/client.ts";
+import { keyScopes } from "@/api/scopes.gen.ts";
 import { formatDollars, formatNumber } from "@/lib/format.ts";
 import { isJsonObject } from "@/lib/json.ts";
 import { wordOf } from "@/lib/words.ts";
 import { action, defineResource, optionsOf } from "@/resources/define.ts";
 import { showUser, showWorkspace } from "@/resources/names.tsx";
 import { allScopes, choices, rateLimitsField } from "@/resources/options.ts";
+import { presetsOf } from "@/resources/scope-presets.ts";
 import { scopesOf } from "@/resources/scopes.tsx";
 import type { Field } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
@@ -39,18 +41,22 @@ function budgetOf({ usage_limits: limit }: Pick<ApiKey, "usage_limits">): string
   );
 }
 
-const shared = [
+const scopesField = {
+  name: "scopes",
+  label: words.scopes,
+  help: words.scopesHelp,
+  kind: "multi",
+  options: allScopes,
+  required: true,
+  placeholder: fields.noScopes,
+} as const satisfies Field;
+
+const named = [
   { name: "name", label: words.name, kind: "text", required: true },
   { name: "description", label: words.description, kind: "long" },
-  {
-    name: "scopes",
-    label: words.scopes,
-    help: words.scopesHelp,
-    kind: "multi",
-    options: allScopes,
-    required: true,
-    placeholder: fields.noScopes,
-  },
+] as const satisfies readonly Field[];
+
+const others = [
   { name: "expires_at", label: words.expires, help: words.expiresHelp, kind: "time" },
   {
     name: "usage_limits",
@@ -73,6 +79,25 @@ const shared = [
   { name: "defaults.metadata", label: words.metadata, help: words.metadataHelp, kind: "pairs" },
   { name: "alert_emails", label: words.alertEmails, kind: "tags" },
 ] as const satisfies readonly Field[];
+
+const shared = [...named, scopesField, ...others] as const;
+
+const scopesKind = (kind: unknown): keyof typeof keyScopes =>
+  kind === "organisation/service"
+    ? "organisation-service"
+    : kind === "workspace/user"
+      ? "workspace-user"
+      : "workspace-service";
+
+/** Scopes of a new key: those that its kind may have, and presets. */
+const newScopes = (["organisation-service", "workspace-service", "workspace-user"] as const).map(
+  (of): Field<"scopes"> => ({
+    ...scopesField,
+    options: choices(...keyScopes[of]),
+    presets: presetsOf(keyScopes[of]),
+    when: ({ kind }) => scopesKind(kind) === of,
+  }),
+);
 
 /** API keys: `/v1/api-keys`. */
 export const keys = defineResource({
@@ -146,7 +171,9 @@ export const keys = defineResource({
     made: ({ id }) => id,
     fields: [
       { name: "kind", label: words.kind, kind: "select", options: kinds, initial: "workspace/service", required: true },
-      ...shared,
+      ...named,
+      ...newScopes,
+      ...others,
     ],
     isOfWorkspace: ({ kind }) => kind !== "organisation/service",
     // `kind` only chose the path; an organisation key belongs to no workspace.

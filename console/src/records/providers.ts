@@ -31,7 +31,10 @@ const providerField: Field<"ai_provider_id"> = {
   kind: "select",
   required: true,
   placeholder: ofIntegrations.chooseProvider,
-  options: services.map((name) => ({ value: name, label: name })),
+  options: [
+    ...providerNames.map((name) => ({ value: name, label: name, group: ofIntegrations.modelProviders })),
+    ...partnerNames.map((name) => ({ value: name, label: name, group: ofIntegrations.checkingServices })),
+  ],
 };
 
 /** Settings by provider; those of others have what all have. */

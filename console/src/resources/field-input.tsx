@@ -1,11 +1,14 @@
 import {
+  Button,
   FileInput,
+  Group,
   Input,
   type InputWrapperProps,
   MultiSelect,
   NumberInput,
   PasswordInput,
   Select,
+  Stack,
   Switch,
   TagsInput,
   Textarea,
@@ -60,6 +63,16 @@ const asList = (value: unknown): string[] =>
   Array.isArray(value) ? value.map(String) : typeof value === "string" && value !== "" ? [value] : [];
 
 const asRows = (value: unknown): readonly Values[] => (Array.isArray(value) ? value.filter(isJsonObject) : []);
+
+/** Choices under the names of their groups, those without one first. */
+function grouped(options: readonly Option[]) {
+  const groups = Map.groupBy(options, ({ group }) => group);
+  // Mantine takes what has a member `group` for a group
+  const bare = (items: readonly Option[]) => items.map(({ value, label }) => ({ value, label }));
+  return [...groups].flatMap<Option | { group: string; items: Option[] }>(([group, items]) =>
+    group === undefined ? bare(items) : [{ group, items: bare(items) }],
+  );
+}
 
 /** The input of one field, by its kind. */
 export function FieldInput(props: FieldProps): ReactNode {
@@ -185,12 +198,25 @@ function ChoiceInput(props: FieldProps): ReactNode {
     const input = { ...shared(props), data, value: asList(value), onChange };
     // what empty means is said only while it is
     const placeholder = input.value.length === 0 ? field.placeholder : undefined;
-    return <MultiSelect {...input} placeholder={placeholder} searchable hidePickedOptions clearable />;
+    const select = <MultiSelect {...input} placeholder={placeholder} searchable hidePickedOptions clearable />;
+    if (field.presets === undefined) return select;
+    return (
+      <Stack gap="xs">
+        {select}
+        <Group gap="xs" role="group" aria-label={text.common.presetsOf(field.label)}>
+          {field.presets.map(({ label, values }) => (
+            <Button key={label} variant="default" size="compact-sm" onClick={() => onChange(values)}>
+              {label}
+            </Button>
+          ))}
+        </Group>
+      </Stack>
+    );
   }
   return (
     <Select
       {...shared(props)}
-      data={data}
+      data={grouped(data)}
       searchable={data.length > 8}
       clearable={field.required !== true}
       allowDeselect={field.required !== true}

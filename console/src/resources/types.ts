@@ -8,12 +8,20 @@ import type { Principal } from "@/session/session.ts";
 export interface Option {
   readonly value: string;
   readonly label: string;
+  /** Choices of one group stand together under its name. */
+  readonly group?: string;
   /** Row of the API it leads to: offered to those who may call it. */
   readonly row?: ApiRow;
 }
 
 /** Whether a record can be changed by a viewer who may call the row: some are built in, or belong to the organisation. */
 export type Condition<T = object> = { holds(record: T, viewer: Principal): boolean }["holds"];
+
+/** Many values of a field under one name. */
+export interface Preset {
+  readonly label: string;
+  readonly values: readonly string[];
+}
 
 /** What a list route answers with. */
 export interface ListAnswer<T = object> {
@@ -112,6 +120,8 @@ export interface Field<N extends string = string, T = object> {
   /** Shown, but not to be changed. */
   readonly isFixed?: boolean;
   readonly options?: readonly Option[] | OptionSource;
+  /** Of `multi`: choices of many values at once. */
+  readonly presets?: readonly Preset[];
   /** Shown only while this holds. */
   readonly when?: (values: Values) => boolean;
   /** Title of the block of the form that holds the field and its neighbours of the same block. */

@@ -1,6 +1,6 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import { type ReactNode, useState } from "react";
+import { lazy, type ReactNode, Suspense, useState } from "react";
 import { ConsoleRequests } from "@/components/console-requests.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { PeriodPicker } from "@/components/period-picker.tsx";
@@ -12,15 +12,17 @@ import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { useSummary } from "./data.ts";
 import { FigureCards } from "./figures.tsx";
+import { useStarted } from "./first-steps-data.ts";
 import { TopGroups } from "./top-groups.tsx";
 
 const words = text.overview;
+
+const FirstSteps = lazy(() => import("./first-steps.tsx"));
 
 /** What happened in a range of time, beside the range before. */
 export default function Overview(): ReactNode {
   const search = useSearchParams();
   const change = useChangeSearch();
-  const { can } = useSession();
   const [now, setNow] = useState(() => Date.now());
   const [asTable, setAsTable] = useState(false);
   const period = readPeriod(search, now);
@@ -62,20 +64,7 @@ export default function Overview(): ReactNode {
     >
       {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Waiting />}
-      {nothing && (
-        <Empty
-          title={words.empty}
-          hint={words.emptyHint}
-          command={words.emptyCommand(location.origin)}
-          action={
-            can("POST /v1/chat/completions") && (
-              <Button component={Link} to="/playground" variant="default">
-                {text.nav.playground}
-              </Button>
-            )
-          }
-        />
-      )}
+      {data !== undefined && <Beginning isEmpty={nothing} />}
       {shown && (
         <>
           <FigureCards data={data} period={period} asTable={asTable} />
@@ -83,5 +72,34 @@ export default function Overview(): ReactNode {
         </>
       )}
     </ListPage>
+  );
+}
+
+/** What to do before there are figures: the first steps where no program ever called the gateway. They stay while the page is open. */
+function Beginning({ isEmpty }: { readonly isEmpty: boolean }): ReactNode {
+  const { can } = useSession();
+  const isStarted = useStarted();
+  if (isStarted === false) {
+    return (
+      <Suspense fallback={<Waiting />}>
+        <FirstSteps />
+      </Suspense>
+    );
+  }
+  if (!isEmpty) return null;
+  if (isStarted === undefined) return <Waiting />;
+  return (
+    <Empty
+      title={words.empty}
+      hint={words.emptyHint}
+      command={words.emptyCommand(location.origin)}
+      action={
+        can("POST /v1/chat/completions") && (
+          <Button component={Link} to="/playground" variant="default">
+            {text.nav.playground}
+          </Button>
+        )
+      }
+    />
   );
 }
