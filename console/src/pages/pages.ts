@@ -38,6 +38,7 @@ export const pages: readonly PageEntry[] = [
     nav: { group: "observe", label: text.nav.analytics, icon: "analytics" },
   },
   { path: "/logs/$id", rows: ["GET /v1/logs/{id}"], load: () => import("./logs/log.tsx") },
+  { path: "/traces/$id", rows: ["GET /v1/logs"], load: () => import("./traces/trace.tsx") },
   {
     path: "/playground",
     rows: [],

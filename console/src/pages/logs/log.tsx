@@ -91,6 +91,11 @@ function LogActions({ row, id }: { readonly row: LogRow; readonly id: string }):
   const [code, setCode] = useState(false);
   return (
     <>
+      {row.trace_id !== undefined && can("GET /v1/logs") && (
+        <Button component={Link} to={`/traces/${encodeURIComponent(row.trace_id)}`} variant="default">
+          {text.traces.open}
+        </Button>
+      )}
       <Button variant="default" leftSection={<Icon name="copy" size={14} />} onClick={() => setCode(true)}>
         {words.code.title}
       </Button>

@@ -11,7 +11,8 @@ import type { LogRow } from "./row.ts";
 
 const words = text.logs.timeline;
 
-interface Lane {
+/** A bar of time with its name. */
+export interface Lane {
   readonly name: string;
   readonly kind: "gateway" | "call" | "failed" | "hook";
   /** Milliseconds since the request began. */
@@ -22,7 +23,11 @@ interface Lane {
   readonly note: string;
 }
 
-function hookLanes(row: LogRow, member: "before_request_hooks" | "after_request_hooks"): readonly Lane[] {
+/** Guardrails that ran before a request was sent, or on its answer. */
+export function hookLanes(
+  row: Pick<LogRow, "duration_ms" | "hook_results">,
+  member: "before_request_hooks" | "after_request_hooks",
+): readonly Lane[] {
   const total = row.duration_ms ?? 0;
   const hooks = row.hook_results?.[member] ?? [];
   let at = 0;

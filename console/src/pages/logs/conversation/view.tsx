@@ -62,7 +62,8 @@ interface TurnsProps {
   readonly from: number;
 }
 
-function Turns({ turns, markdown, from }: TurnsProps): ReactNode {
+/** Messages one below the other. */
+export function Turns({ turns, markdown, from }: TurnsProps): ReactNode {
   return turns.map(({ role, parts }, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: a message is its place
     <article key={from + index} className={classes.turn} data-role={role} aria-label={words.messageOf(nameOf(role))}>
