@@ -7,6 +7,7 @@ import { AddressRefusedError, requireBaseUrl } from "../lib/address.ts";
 import { type ExactNumbers, parseExact } from "../lib/exact-numbers.ts";
 import { isObject } from "../lib/json.ts";
 import type { ConfigNode } from "../routing/config.ts";
+import type { ConfigProblem } from "../routing/problem.ts";
 import { readConfig as readRoutingConfig } from "../routing/read-config.ts";
 import { findConfigExcess } from "../routing/state.ts";
 import {
@@ -31,6 +32,22 @@ import { shownBy } from "./core/shown-row.ts";
 async function findUnknown(config: ConfigNode, call: AdminCall<unknown>, tenant: Tenant): Promise<string[]> {
   const named = listNodes(config).flatMap(({ hooks }) => call.context.services.guardrails.listReferences(hooks));
   return findUnknownGuardrails(call, tenant, [...new Set(named)]);
+}
+
+/** Classifiers that call a provider the workspace does not have. */
+async function findLostClassifiers(
+  config: ConfigNode,
+  { stores }: AdminCall<unknown>,
+  tenant: Tenant,
+): Promise<ConfigProblem[]> {
+  const found = listNodes(config).map(async ({ path, strategy }): Promise<ConfigProblem[]> => {
+    if (strategy?.mode !== "auto" || !strategy.classifier) return [];
+    const { provider: slug } = strategy.classifier;
+    if (await stores.providers.find(tenant, { slug })) return [];
+    const place = `${path}.strategy.classifier.provider`.replace(/^config\./, "");
+    return [{ path: place, message: `names a provider that the workspace does not have: @${slug}` }];
+  });
+  return (await Promise.all(found)).flat();
 }
 
 function listNodes(node: ConfigNode): ConfigNode[] {
@@ -75,7 +92,8 @@ async function toContent(
   const read = readRoutingConfig(value, services.routing.strictOptions);
   const unknown = read.config ? await findUnknown(read.config, call, tenant) : [];
   const ofGuardrails = unknown.map((name) => ({ path: "", message: `Following guardrails are not valid: ${name}` }));
-  const problems = read.problems ?? ofGuardrails;
+  const ofClassifiers = read.config ? await findLostClassifiers(read.config, call, tenant) : [];
+  const problems = read.problems ?? [...ofGuardrails, ...ofClassifiers];
   if (read.config) checkHosts(read.config, services.addressGuard);
   if (problems.length === 0) return { value, numbers };
   const errors = problems.map(({ path, message }) => `path: ${path || "config"}, message: ${message}`);

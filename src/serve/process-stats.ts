@@ -15,6 +15,12 @@ export function memoryMark(): number {
   return Math.floor((container > 0 ? Math.min(container, machine) : machine) * memoryShare);
 }
 
+/** The marks of one of several processes that share the machine: its part of the memory. */
+export function marksOfProcess<Marks extends { memoryBytes?: number | undefined }>(marks: Marks, processes = 1): Marks {
+  const { memoryBytes } = marks;
+  return memoryBytes === undefined ? marks : { ...marks, memoryBytes: Math.floor(memoryBytes / processes) };
+}
+
 /** What the runtime reports about the process. */
 export function readProcessStats(): ProcessStats {
   const { rss, heapUsed, heapTotal } = process.memoryUsage();

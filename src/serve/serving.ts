@@ -13,7 +13,7 @@ import type { Listener, ListenOptions } from "./listener.ts";
 import { createMailer } from "./mailer.ts";
 import { checkOpenFiles } from "./open-files.ts";
 import type { ProcessLog } from "./process-log.ts";
-import { memoryMark } from "./process-stats.ts";
+import { marksOfProcess, memoryMark } from "./process-stats.ts";
 import { runtime } from "./runtime-transport.ts";
 import { createShutdown, handleProcessEvents, type Shutdown } from "./shutdown.ts";
 import { followTls, readTls, type TlsContent } from "./tls.ts";
@@ -38,7 +38,7 @@ export async function createGatewayFromEnvironment(settings: HostSettings, log: 
     ...options,
     ...declared,
     ...host,
-    shedding: { memoryBytes: memoryMark(), ...options.shedding },
+    shedding: marksOfProcess({ memoryBytes: memoryMark(), ...options.shedding }, options.workers),
     alerts,
     warn,
     log: info,

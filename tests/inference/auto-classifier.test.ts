@@ -142,6 +142,10 @@ test("a classifier that cannot be used is refused at save", async () => {
     ],
     [bare, /strategy\.classifier\.examples, message: must be given for this kind/],
     [{ ...vectors, examples: { huge: ["x"] } }, /strategy\.classifier\.examples\.huge, message: must be the name/],
+    [
+      { ...judge, provider: "@nobody" },
+      /strategy\.classifier\.provider, message: names a provider that the workspace does not have: @nobody/,
+    ],
     [{ ...judge, mood: 1 }, /strategy\.classifier\.mood, message: is not a member of a config/],
   ] as const) {
     const body = { name: "A config", config: auto(classifier) };

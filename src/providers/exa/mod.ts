@@ -11,7 +11,7 @@ const Reply = v.looseObject({
   costDollars: v.nullish(v.looseObject({ total: v.nullish(v.number()) })),
 });
 
-/** Exa (https://docs.exa.ai/reference/search). Its models are its types of search: `auto`, `fast`, `neural`, `deep`. */
+/** Exa (https://docs.exa.ai/reference/search). Its models are its types of search: `auto`, `lite`, `fast`, `neural`, `deep`, `deep-reasoning`. */
 export const exa = defineProvider({
   slug: "exa",
   settings: { prefix: "exa", schema: v.object({}) },

@@ -351,11 +351,11 @@ export const variables = {
     },
     {
       name: "SHED_MEMORY_MB",
-      default: "85 % of the memory that the process may use",
+      default: "85 % of the memory that the gateway may use",
       least: 0,
       most: 10_000_000,
       meaning:
-        "memory of the process from which on [further requests get 503](operations.md#overload). Streams that clients do not read count. `0`: no mark",
+        "memory from which on [further requests get 503](operations.md#overload), of all `WORKERS` together: each has an equal part. Streams that clients do not read count. `0`: no mark",
     },
     {
       name: "SHED_LAG_MS",
