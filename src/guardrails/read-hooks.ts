@@ -240,6 +240,8 @@ class HookReader {
       const when = phase === "beforeRequestHook" ? "after" : "before";
       return this.#note(path, `cannot be used here: ${id} runs ${when} the call only`);
     }
+    const isUseless = written.parameters.restore === true && !this.#isStored ? findUseless(check, phase) : undefined;
+    if (isUseless !== undefined) return this.#note(`${path}.restore`, isUseless);
     // checks above the limit are not even parsed, which would cost time and memory
     if (this.#sum.isOver()) return this.#note(path, tooManyPatterns);
     const known = knownChecks.get(written.source);
@@ -268,6 +270,12 @@ class HookReader {
     knownChecks.set(source, bound);
     return bound;
   }
+}
+
+/** Why a check cannot put back what it replaces; undefined where it can. */
+function findUseless({ id, restores }: AnyCheck, phase: Phase | undefined): string | undefined {
+  if (!restores) return `cannot be used here: ${id} does not number what it replaces`;
+  return phase === "afterRequestHook" ? "cannot be used after the call: it concerns values of the request" : undefined;
 }
 
 const tooManyPatterns = "has, together with those before it, too many or too large patterns";

@@ -224,6 +224,8 @@ export interface Check<Parameters = unknown> {
   readonly parameters: GenericSchema<unknown, Parameters>;
   /** Whether it may change its input. Absent: never. */
   changes?(parameters: Parameters): boolean;
+  /** With its parameter `restore`, what it replaced in a request comes back in the response. Absent: it cannot. */
+  readonly restores?: boolean;
   /** Size of the patterns among its parameters. Absent: no patterns. */
   patterns?(parameters: Parameters): PatternAmount;
   /** It looks for forbidden content, so its text includes all strings of a request. Absent: never. */

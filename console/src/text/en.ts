@@ -1335,6 +1335,7 @@ export const en = {
       projectId: "Project",
       redact: "Replace what is found",
       redactText: "Replacement",
+      restore: "Put it back into the response",
       rule: "Pattern",
       scope: "Messages of a request",
       secrets_redact: "Replace secrets",

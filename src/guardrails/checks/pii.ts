@@ -16,12 +16,14 @@ const Pii = v.pipe(
     ...modelEntries,
     categories: v.optional(v.pipe(v.array(v.picklist(names, `must be one of ${names.join(", ")}`)), v.minLength(1))),
     redact: v.optional(v.boolean(), false),
+    restore: v.optional(v.boolean(), false),
     not: v.optional(v.boolean(), false),
   }),
   v.check(({ redact, not }) => !redact || !not, "cannot have both redact and not"),
-  v.transform(({ categories, redact, not, ...chosen }) => {
+  v.check(({ redact, restore }) => redact || !restore, "cannot have restore without redact"),
+  v.transform(({ categories, redact, restore, not, ...chosen }) => {
     const kinds = personalKinds.filter(({ name }) => categories === undefined || categories.includes(name));
-    const search: ValueSearch = { redact, not, finder: new ValueFinder(kinds), noun: "personal data" };
+    const search: ValueSearch = { redact, restore, not, finder: new ValueFinder(kinds), noun: "personal data" };
     return { search, kinds, chosen, asked: categories?.filter(isAsked) ?? [] };
   }),
 );
@@ -73,6 +75,7 @@ export function createPiiCheck(tools: CheckTools): Check<Pii> {
     parameters: Pii,
     readsAll: () => true,
     changes: ({ search }) => search.redact,
+    restores: true,
     problem: ({ asked, chosen }) => (asked.length === 0 ? undefined : findModelProblem(chosen, tools)),
     window: ({ asked, search }) => (asked.length === 0 ? windowOf(search) : undefined),
     run(input, parameters) {

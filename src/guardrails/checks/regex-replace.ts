@@ -2,7 +2,8 @@ import * as v from "valibot";
 import type { Pattern } from "../../../packages/patterns/src/pattern.ts";
 import type { Steps } from "../../lib/steps.ts";
 import { charactersOf, findIn, lengthForPattern, toPattern } from "../tenant-patterns.ts";
-import { bothPhases, type Check, CheckError } from "../types.ts";
+import { bothPhases, type Check, CheckError, type CheckInput } from "../types.ts";
+import { placeholdersOf } from "../values/value-check.ts";
 
 /** A pattern between slashes, followed by flags. */
 const slashForm = /^\/(.+)\/([dgimsuvy]*)$/s;
@@ -18,12 +19,23 @@ const Rule = v.pipe(
     return pattern && !unknown ? { pattern, isGlobal: flags.includes("g") } : NEVER;
   }),
 );
-const RegexReplace = v.object({
-  rule: Rule,
-  redactText: v.optional(v.pipe(v.string(), v.maxLength(1_000)), "[REDACTED]"),
-  failOnDetection: v.optional(v.boolean(), false),
-});
+const RegexReplace = v.pipe(
+  v.object({
+    rule: Rule,
+    redactText: v.optional(v.pipe(v.string(), v.maxLength(1_000))),
+    restore: v.optional(v.boolean(), false),
+    failOnDetection: v.optional(v.boolean(), false),
+  }),
+  v.check(
+    ({ redactText, restore }) => redactText === undefined || !restore,
+    "cannot have both redactText and restore: each match gets a placeholder",
+  ),
+  v.transform(({ redactText = "[REDACTED]", ...others }) => ({ ...others, redactText })),
+);
 type RegexReplace = v.InferOutput<typeof RegexReplace>;
+
+/** The kind of its placeholders. */
+const kind = "REDACTED";
 
 /** Most characters the replacements of one check add. */
 const maxAdded = 1024 * 1024;
@@ -32,14 +44,22 @@ const maxAdded = 1024 * 1024;
 class Replacer {
   count = 0;
   readonly #parameters: RegexReplace;
+  readonly #placeholderOf: ReturnType<typeof placeholdersOf> | undefined;
 
-  constructor(parameters: RegexReplace) {
+  constructor(parameters: RegexReplace, input: CheckInput) {
     this.#parameters = parameters;
+    const isRestored = parameters.restore && input.phase === "beforeRequestHook";
+    this.#placeholderOf = isRestored ? placeholdersOf(input, true) : undefined;
+  }
+
+  /** What takes the place of a match. */
+  #replacementOf(match: string): string {
+    return this.#placeholderOf?.(kind, match) ?? this.#parameters.redactText;
   }
 
   /** The text with the first match, or all, replaced; null without a match. Each match may scan the rest. */
   *replace(text: string): Steps<string | null> {
-    const { rule, redactText } = this.#parameters;
+    const { rule } = this.#parameters;
     let changed = "";
     let end = 0;
     let from = 0;
@@ -47,8 +67,10 @@ class Replacer {
       const match = yield* rule.pattern.find(text, from);
       if (!match) break;
       this.count++;
-      if (this.count * redactText.length > maxAdded) throw new CheckError("Cannot replace: there are too many matches");
-      changed += text.slice(end, match.start) + redactText;
+      const replacement = this.#replacementOf(text.slice(match.start, match.end));
+      if (this.count * replacement.length > maxAdded)
+        throw new CheckError("Cannot replace: there are too many matches");
+      changed += text.slice(end, match.start) + replacement;
       end = match.end;
       from = match.end > match.start ? match.end : match.end + ((text.codePointAt(match.end) ?? 0) > 0xffff ? 2 : 1);
       if (!rule.isGlobal) break;
@@ -66,6 +88,7 @@ export const regexReplace: Check<RegexReplace> = {
   phases: bothPhases,
   parameters: RegexReplace,
   changes: () => true,
+  restores: true,
   patterns: ({ rule }) => rule.pattern,
   window({ rule: { pattern, isGlobal }, redactText: replacement, failOnDetection: fails }) {
     return {
@@ -76,12 +99,13 @@ export const regexReplace: Check<RegexReplace> = {
       opensAt: (text, from) => pattern.opensAt(text, from),
     };
   },
-  *run({ texts, rest, mustSeeAll }, parameters) {
+  *run(input, parameters) {
+    const { texts, rest, mustSeeAll } = input;
     const { pattern } = parameters.rule;
     const length = [...texts, ...rest].reduce((sum, text) => sum + text.length, 0);
     let left = lengthForPattern(pattern, length, mustSeeAll);
     const isCut = left < length;
-    const replacer = new Replacer(parameters);
+    const replacer = new Replacer(parameters, input);
     const changed: (string | null)[] = [];
     for (const text of texts) {
       const seen = text.slice(0, left);

@@ -10,9 +10,11 @@ const Secrets = v.pipe(
   v.object({
     kinds: v.optional(v.pipe(v.array(v.picklist(names, `must be one of ${names.join(", ")}`)), v.minLength(1))),
     redact: v.optional(v.boolean(), false),
+    restore: v.optional(v.boolean(), false),
     not: v.optional(v.boolean(), false),
   }),
   v.check(({ redact, not }) => !redact || !not, "cannot have both redact and not"),
+  v.check(({ redact, restore }) => redact || !restore, "cannot have restore without redact"),
   v.transform(({ kinds, ...others }): ValueSearch => {
     const chosen = secretKinds.filter(({ name }) => kinds === undefined || kinds.includes(name));
     return { ...others, finder: new ValueFinder(chosen), noun: "credentials" };
@@ -29,6 +31,7 @@ export const secrets: Check<ValueSearch> = {
   parameters: Secrets,
   readsAll: () => true,
   changes: ({ redact }) => redact,
+  restores: true,
   window: (search) =>
     windowOf(search, search.redact ? search.finder.longest : Math.min(detected, search.finder.longest)),
   run: searchValues,

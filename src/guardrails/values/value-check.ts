@@ -1,26 +1,39 @@
 import type { Steps } from "../../lib/steps.ts";
 import { CheckError, type CheckInput, type CheckOutcome, type CheckWindow } from "../types.ts";
 import type { ValueFinder } from "./finder.ts";
-import type { Placeholders } from "./placeholders.ts";
 
 /** What a check of values looks for, and what it does with what it finds. */
 export interface ValueSearch {
   readonly finder: ValueFinder;
   /** Values are replaced, and the check passes. */
   readonly redact: boolean;
+  /** Values of a request that were replaced come back in its response. */
+  readonly restore: boolean;
   /** The check passes only if there is a value. */
   readonly not: boolean;
   /** What is found, for explanations: `personal data`. */
   readonly noun: string;
 }
 
+/** Names what takes the place of a value. */
+type NameValue = (kind: string, value: string) => string;
+
+/** What takes the place of the values of an input: with `restore` those of a request are put back into the response. */
+export function placeholdersOf(
+  { placeholders, phase, request }: Pick<CheckInput, "placeholders" | "phase" | "request">,
+  restore: boolean,
+): NameValue {
+  if (!restore || phase !== "beforeRequestHook") return (kind, value) => placeholders.of(kind, value);
+  return (kind, value) => placeholders.ofRestored(kind, value, request.body);
+}
+
 /** What was found so far. */
 class Findings {
   readonly counts = new Map<string, number>();
-  readonly #placeholders: Placeholders;
+  readonly #placeholderOf: NameValue;
 
-  constructor(placeholders: Placeholders) {
-    this.#placeholders = placeholders;
+  constructor(placeholderOf: NameValue) {
+    this.#placeholderOf = placeholderOf;
   }
 
   /** The text with its values replaced; null without any. */
@@ -33,7 +46,7 @@ class Findings {
       const { name } = found.kind;
       this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
       if (redact)
-        changed += text.slice(end, found.start) + this.#placeholders.of(name, text.slice(found.start, found.end));
+        changed += text.slice(end, found.start) + this.#placeholderOf(name, text.slice(found.start, found.end));
       end = found.end;
     }
     return changed === "" ? null : changed + text.slice(end);
@@ -48,11 +61,12 @@ const elsewhere = "a value is outside the messages, such as in a tool or a schem
 
 /** Finds values in all strings; with `redact` those of the messages are replaced. */
 export function* searchValues(
-  { texts, rest, mustSeeAll, placeholders }: Pick<CheckInput, "texts" | "rest" | "mustSeeAll" | "placeholders">,
+  input: Pick<CheckInput, "texts" | "rest" | "mustSeeAll" | "placeholders" | "phase" | "request">,
   search: ValueSearch,
 ): Steps<CheckOutcome> {
-  const { redact, not, noun } = search;
-  const findings = new Findings(placeholders);
+  const { texts, rest, mustSeeAll } = input;
+  const { redact, restore, not, noun } = search;
+  const findings = new Findings(placeholdersOf(input, restore));
   const changed: (string | null)[] = [];
   for (const text of texts) changed.push(yield* findings.replace(text, search));
   const inTexts = findings.total;

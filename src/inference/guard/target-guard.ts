@@ -24,6 +24,7 @@ import { readStreamTexts } from "../stream/stream-texts.ts";
 import { requireAnswer } from "./guardrail-output.ts";
 import { readAnswer } from "./read-answer.ts";
 import { withinRequest } from "./request-deadline.ts";
+import { restoreReply } from "./restore-reply.ts";
 
 /** Status of a response in which a guardrail that does not deny found a violation. */
 export const hooksFailed = 246;
@@ -231,11 +232,19 @@ export class TargetGuard {
   }
 
   /**
-   * The response with the guardrail results.
+   * The response with the guardrail results, and with the values of the request that its guardrails put back.
    *
    * @throws {GuardrailDeniedError} If a guardrail denies it.
    */
   async finish(reply: Reply): Promise<Reply> {
+    const finished = await this.#conclude(reply);
+    const values = this.#subject.placeholders?.restored;
+    if (!values || values.size === 0) return finished;
+    const { requestType, context } = this.#parts;
+    return restoreReply(finished, { requestType, request: this.request, values, context });
+  }
+
+  async #conclude(reply: Reply): Promise<Reply> {
     // failures are thrown, so this is a response
     const status = this.#before.isFailed ? hooksFailed : reply.status;
     const read = readAnswer(reply, this.#parts);

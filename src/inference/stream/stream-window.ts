@@ -48,12 +48,17 @@ const spanAt = (spans: readonly Span[], at: number): Span | undefined =>
   spans.find(({ start, end }) => start <= at && at < end);
 
 /** A string with its spans replaced. */
-function rewritePlain(text: string, { start, end }: Segment, spans: readonly Span[]): string {
+function rewritePlain(
+  text: string,
+  { start, end, spans }: Pick<Segment, "start" | "end"> & { spans: readonly Span[] },
+  isJson = false,
+): string {
   let changed = "";
   let from = start;
   for (const span of spans) {
     if (span.end <= from || span.start >= end) continue;
-    changed += text.slice(from - start, Math.max(span.start, from) - start) + take(span);
+    changed += text.slice(from - start, Math.max(span.start, from) - start);
+    changed += isJson ? JSON.stringify(take(span)).slice(1, -1) : take(span);
     from = Math.min(end, span.end);
   }
   return changed + text.slice(from - start);
@@ -123,6 +128,8 @@ type WriteEvent = (written: string, data: string) => string;
 interface WindowSource {
   readonly requestType: RequestType;
   readonly request: RequestStrings;
+  /** Its plain text is JSON, as the request asked for: replacements are escaped. Absent: it is not. */
+  readonly isJson?: boolean;
 }
 
 /** Holds the events of a response back until the checks of its guardrails have seen enough of their text. */
@@ -276,7 +283,7 @@ export class EventWindow {
 
   #rewrite(data: string, segments: readonly Segment[]): string {
     const [whole] = segments;
-    if (whole && !isObject(parseJson(data))) return rewritePlain(data, whole, whole.text.spans);
+    if (whole && !isObject(parseJson(data))) return rewritePlain(data, { ...whole, spans: whole.text.spans });
     const { value, write } = parseExact(data);
     // the same object was read when the event came
     const event = value as Body;
@@ -286,7 +293,12 @@ export class EventWindow {
       if (!segment) continue;
       const spans = [...segment.text.spans].sort((one, other) => one.start - other.start);
       const before = textAt(place);
-      writeText(place, segment.json ? rewriteJson(before, segment, spans) : rewritePlain(before, segment, spans));
+      const { start, end } = segment;
+      const isJson = this.#source.isJson === true;
+      const rewritten = segment.json
+        ? rewriteJson(before, segment, spans)
+        : rewritePlain(before, { start, end, spans }, isJson);
+      writeText(place, rewritten);
     }
     dropTokens(event, places);
     return write(event);
