@@ -4,6 +4,7 @@ import { createAddressGuard } from "../lib/address.ts";
 import { fromBase64, fromBase64Url, toHex } from "../lib/base64.ts";
 import { BodyError, readBytes, receiveTimes } from "../lib/body.ts";
 import { Budget } from "../lib/budget.ts";
+import { parseJson } from "../lib/json.ts";
 import { createOutbound, type Outbound } from "../lib/outbound.ts";
 import { createOperatorFactReader, readOperatorFacts } from "../providers/core/operator-facts.ts";
 import { builtInProviders } from "../providers/registry.ts";
@@ -142,6 +143,32 @@ function readTable(source: string, bytes: Uint8Array): OperatorFacts {
   }
 }
 
+/** The table in the file, where there is one that can be read. */
+function readFormer(file: string): OperatorFacts | undefined {
+  try {
+    return readOperatorFacts(parseJson(new TextDecoder().decode(readLocal(file, maxBytes))));
+  } catch {
+    return undefined; // absent or broken: there is nothing to go back behind
+  }
+}
+
+/**
+ * Refuses a signed table that was read before the one in the file: an old table with its old signature proves nothing
+ * about now. A digest names one table, so it may be an older one.
+ *
+ * @throws {Error}
+ */
+function requireNewer(source: string, tables: OperatorFacts, file: string): void {
+  const former = readFormer(file) ?? {};
+  for (const [provider, { read }] of Object.entries(tables)) {
+    const before = former[provider]?.read;
+    if (read === undefined || before === undefined || !(Date.parse(read) < Date.parse(before))) continue;
+    throw new Error(
+      `Cannot use ${source}: its facts of ${provider} are of ${read}, those of ${file} of ${before}. Give --sha256 to go back`,
+    );
+  }
+}
+
 /**
  * Replaces the file of `MODEL_FACTS_FILE` by a table from a file or an address, once its digest or signature is verified.
  *
@@ -159,7 +186,9 @@ export async function updateModels(
   const outbound = createOutbound({ transport: createLateTransport(), guard });
   const bytes = await readSource(source, maxBytes, outbound);
   await requireProof(source, bytes, proof, outbound);
-  const tables = Object.values(readTable(source, bytes));
+  const table = readTable(source, bytes);
+  if (proof.digest === undefined) requireNewer(source, table, file);
+  const tables = Object.values(table);
   replaceFile(file, bytes, 0o644);
   const rows = tables.reduce((sum, table) => sum + table.rows.length, 0);
   return { lines: [`Wrote ${rows} rows of ${tables.length} providers to ${file}: gateways that start now use them`] };

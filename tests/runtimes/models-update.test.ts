@@ -116,6 +116,24 @@ for (const format of ["raw", "spki"] as const) {
   });
 }
 
+test("a signed table older than the file is refused, unless a digest names it", async () => {
+  const source = join(folder, "old.json");
+  const old = table.replace("2031-01-01", "2030-12-31");
+  writeFileSync(source, old);
+  writeFileSync(`${source}.sig`, await sign(old));
+  writeFileSync(file, table);
+  const signed = ["--public-key", await publicKey("raw")];
+  const refused = await update([source, ...signed]);
+  assert.equal(refused.code, 1);
+  assert.match(refused.text, /facts of openai are of 2030-12-31, those of .*facts\.json of 2031-01-01\. Give --sha256/);
+  assert.equal(readFileSync(file, "utf8"), table);
+  assert.equal((await update([source, ...signed, "--sha256", digestOf(old)])).code, 0);
+  assert.equal(readFileSync(file, "utf8"), old);
+  writeFileSync(source, table);
+  writeFileSync(`${source}.sig`, await sign(table));
+  assert.equal((await update([source, ...signed])).code, 0);
+});
+
 test("a table is written where there was no file, and through a link", async () => {
   const source = join(folder, "new.json");
   writeFileSync(source, table);
