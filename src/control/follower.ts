@@ -1,4 +1,4 @@
-import type { AuditStore, Change } from "../db/stores/audit.ts";
+import type { AuditStore, Change, NumberedChange } from "../db/stores/audit.ts";
 
 /** How often other nodes' changes are looked for. */
 export const followEveryMs = 500;
@@ -21,28 +21,48 @@ interface FollowerEvents {
   changed(changes: readonly Change[]): void;
   /** The same for changes that this node made. A replica may have answered reads with what was before them. */
   repeated(changes: readonly Change[]): void;
-  /** More changed than can be listed. */
+  /** More changed than can be listed, or the database is another one: a copy of earlier was put in its place. */
   lost(): void;
+}
+
+/** By what a change is known again: another database may have another one with its number. */
+function markOf({ time, organisationId, resource, recordId }: NumberedChange): string {
+  return JSON.stringify([time, organisationId, resource, recordId]);
 }
 
 /** Creates a follower that starts behind the newest change. */
 export async function createFollower(audit: AuditStore, events: FollowerEvents): Promise<Follower> {
   let seen = await audit.newestChange();
+  /** What the last change that was seen is known by; undefined until its row was read. */
+  let mark: string | undefined;
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   const own = new Set<number>();
 
+  /** Whether the database is not the one that was read before, or lacks what was seen of it. */
+  const isOther = async (last: NumberedChange | undefined): Promise<boolean> => {
+    if (last) return mark !== undefined && mark !== markOf(last);
+    return mark !== undefined || (await audit.newestChange()) < seen;
+  };
+  const loseAll = async () => {
+    seen = await audit.newestChange();
+    mark = undefined;
+    own.clear();
+    events.lost();
+  };
   const look = async () => {
-    const changes = await audit.changesAfter(seen, maxChanges);
+    const found = await audit.changesFrom(seen, maxChanges + 1);
+    const last = found[0]?.seq === seen ? found[0] : undefined;
+    if (await isOther(last)) return loseAll();
+    if (last) mark = markOf(last);
+    const changes = last ? found.slice(1) : found;
     const [first] = changes;
-    if (!first) return;
+    const newest = changes.at(-1);
+    if (!first || !newest) return;
     // numbers are given without gaps: a first one that is too high means that older ones were forgotten
-    const missed = first.seq !== seen + 1 || changes.length === maxChanges;
-    seen = missed ? await audit.newestChange() : (changes.at(-1)?.seq ?? seen);
-    if (missed) {
-      own.clear();
-      return events.lost();
-    }
+    if (first.seq !== seen + 1 || changes.length >= maxChanges) return loseAll();
+    seen = newest.seq;
+    mark = markOf(newest);
     const isOwn = changes.map(({ seq }) => own.delete(seq));
     events.changed(changes.filter((_, index) => !isOwn[index]));
     events.repeated(changes.filter((_, index) => isOwn[index]));

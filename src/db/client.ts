@@ -3,6 +3,7 @@ import type { LibSQLDatabase } from "drizzle-orm/libsql";
 import { drizzle } from "drizzle-orm/libsql/sqlite3";
 import { DatabaseAwayError, isDatabaseAway } from "../lib/database-away.ts";
 import { DatabaseOpenError, describeDatabase } from "./open-failure.ts";
+import { connectRemote } from "./remote-client.ts";
 
 /** Longest time a statement may block the event loop waiting for another process's lock. */
 const busyTimeoutMs = 10;
@@ -113,14 +114,9 @@ export function isUnreachable(error: unknown): boolean {
   );
 }
 
-async function createLibsqlClient(location: DatabaseLocation): Promise<Client> {
-  const { url, authToken } = location;
-  if (isLocalDatabase(url)) {
-    const { createClient } = await import("@libsql/client/sqlite3");
-    return createClient({ url, concurrency: 1, timeout: busyTimeoutMs });
-  }
-  const { createClient } = await import("@libsql/client");
-  return createClient(authToken === undefined ? { url } : { url, authToken });
+async function createLocalClient(url: string): Promise<Client> {
+  const { createClient } = await import("@libsql/client/sqlite3");
+  return createClient({ url, concurrency: 1, timeout: busyTimeoutMs });
 }
 
 /** Size of the pages of new files. */
@@ -244,11 +240,12 @@ function createWriteQueue({ url, writesAtOnce = 1 }: DatabaseLocation, reopen: (
  * @throws If it cannot be opened or ignores the settings of `prepareConnection`.
  */
 export async function openDatabase(location: DatabaseLocation): Promise<Database> {
-  const writer = await createLibsqlClient(location);
+  const remote = isLocalDatabase(location.url) ? undefined : await connectRemote(location);
+  const writer = remote?.client ?? (await createLocalClient(location.url));
   if (location.refusesWithoutTables && location.url.startsWith("file:")) await requireTables(writer, location);
   await prepareConnection(writer, location);
   // an in-memory database belongs to one connection
-  const reader = location.url.startsWith("file:") ? await createLibsqlClient(location) : writer;
+  const reader = location.url.startsWith("file:") ? await createLocalClient(location.url) : writer;
   if (reader !== writer) await prepareConnection(reader, location);
 
   /** A connection that met a lock may reject all later transactions, so it is replaced. */
@@ -271,6 +268,7 @@ export async function openDatabase(location: DatabaseLocation): Promise<Database
       if (reader !== writer) reader.close();
       if (location.url.startsWith("file:")) await foldIn(writer);
       writer.close();
+      remote?.close();
     },
   };
 }

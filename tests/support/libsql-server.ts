@@ -14,6 +14,11 @@ export interface LibsqlServer {
   kill(): Promise<void>;
   /** Starts it again, with its data and at its address. */
   start(): Promise<void>;
+  /** Lets it hang, or go on: it accepts connections and does not answer. */
+  pause(): void;
+  resume(): void;
+  /** The folder of its data. */
+  readonly folder: string;
 }
 
 const program = join(
@@ -87,5 +92,12 @@ export async function startLibsqlServer(): Promise<LibsqlServer> {
   };
   process.on("exit", () => child?.kill("SIGKILL"));
   await start();
-  return { url, kill, start };
+  return {
+    url,
+    kill,
+    start,
+    pause: () => child?.kill("SIGSTOP"),
+    resume: () => child?.kill("SIGCONT"),
+    folder: join(folder, "data"),
+  };
 }

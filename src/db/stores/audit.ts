@@ -1,5 +1,5 @@
 import type { Row } from "@libsql/client";
-import { asc, eq, getTableColumns, gt, type SQL, sql } from "drizzle-orm";
+import { asc, eq, getTableColumns, gte, type SQL, sql } from "drizzle-orm";
 import { type Database, type Statement, toStatement } from "../client.ts";
 import { type AuditLogRow, auditLogs, changes } from "../tables/audit.ts";
 import { createTenantStore, type TenantStore } from "../tenant-store.ts";
@@ -21,6 +21,13 @@ export interface Change {
   recordId: string;
 }
 
+/** A change as the list of changes has it. */
+export interface NumberedChange extends Change {
+  seq: number;
+  /** Unix milliseconds. */
+  time: number;
+}
+
 /** Stands for every kind of record. */
 export const anyResource = "*";
 /** Stands for every workspace and the organisation itself. */
@@ -38,7 +45,7 @@ function toChangeRow({ organisationId, workspaceId, resource, recordId }: Change
 }
 
 /** A change as it was announced. Older versions did not say whose record it is, nor all they changed: it may be anything. */
-function readChange({ workspaceId, ...row }: Omit<typeof changes.$inferSelect, "time">): Change & { seq: number } {
+function readChange({ workspaceId, ...row }: typeof changes.$inferSelect): NumberedChange {
   if (workspaceId === null) return { ...row, workspaceId: undefined, resource: anyResource, recordId: "" };
   if (workspaceId === anyWorkspace) return { ...row, workspaceId: undefined };
   return { ...row, workspaceId: workspaceId === "" ? null : workspaceId };
@@ -59,9 +66,9 @@ export interface AuditStore {
   announce(change: Change, time: number): Statement;
   /** The number of the newest change. */
   newestChange(): Promise<number>;
-  /** Changes after a number, oldest first. */
-  changesAfter(seq: number, limit: number): Promise<(Change & { seq: number })[]>;
-  /** Deletes changes made before a time. */
+  /** Changes from a number on, oldest first. */
+  changesFrom(seq: number, limit: number): Promise<NumberedChange[]>;
+  /** Deletes changes made before a time, but for the newest, by which nodes know the database again. */
   forgetChanges(before: number): Statement;
 }
 
@@ -137,7 +144,7 @@ export function createAuditStore(database: Database): AuditStore {
       const { rows } = await database.read("SELECT seq FROM sqlite_sequence WHERE name = 'changes'");
       return Number(rows[0]?.seq ?? 0);
     },
-    async changesAfter(seq, limit) {
+    async changesFrom(seq, limit) {
       const rows = await orm
         .select({
           seq: changes.seq,
@@ -145,13 +152,17 @@ export function createAuditStore(database: Database): AuditStore {
           workspaceId: changes.workspaceId,
           resource: changes.resource,
           recordId: changes.recordId,
+          time: changes.time,
         })
         .from(changes)
-        .where(gt(changes.seq, seq))
+        .where(gte(changes.seq, seq))
         .orderBy(asc(changes.seq))
         .limit(limit);
       return rows.map(readChange);
     },
-    forgetChanges: (before) => toStatement(orm.delete(changes).where(sql`${changes.time} < ${before}`)),
+    forgetChanges: (before) =>
+      toStatement(
+        orm.delete(changes).where(sql`${changes.time} < ${before} AND ${changes.seq} < (SELECT max(seq) FROM changes)`),
+      ),
   };
 }
