@@ -1,5 +1,5 @@
 import { posix } from "node:path";
-import MarkdownIt from "markdown-it";
+import MarkdownIt, { type Token } from "markdown-it";
 import { escapeHtml, toAnchor } from "./anchors.ts";
 
 /** A part of a page below one heading, as the search sees it. */
@@ -17,8 +17,6 @@ export interface RenderedPage {
   /** Headings of the second level. */
   readonly outline: readonly Part[];
 }
-
-type Token = ReturnType<MarkdownIt["parse"]>[number];
 
 /** The file of the site for a page of the repository. */
 export function siteFileOf(path: string): string {

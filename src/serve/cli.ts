@@ -3,6 +3,7 @@ import { parseArgs } from "node:util";
 import { stringOf } from "../lib/json.ts";
 import { version } from "../version.ts";
 import { type Command, UsageError } from "./command.ts";
+import { commandExamples } from "./command-examples.ts";
 import { commands } from "./commands.ts";
 
 /** Describes an error for operators: messages and causes, without the stack. */
@@ -28,15 +29,32 @@ Without a command it serves. Commands read the same environment variables and fi
 ${shown.join("\n")}
 
   -h, --help
-      Shows this.
+      Shows this; behind a command, its options with examples.
   --version
       Shows the version.
 
 Ends with 0 when it is done, 1 when something is refused, fails or is found broken, 2 when the command is not understood. With --plan, 2 means that there is something to do.`;
 }
 
+/** Options and examples of one command. */
+function usageOf({ name, parameters, about }: Command): string {
+  const examples = (commandExamples[name] ?? []).map((line) => `  gateway ${line}`);
+  return [
+    `Usage: gateway ${name}${parameters && ` ${parameters}`}`,
+    "",
+    ...about.map((line) => `  ${line}`),
+    "",
+    "Examples:",
+    ...examples,
+  ].join("\n");
+}
+
+function lookUpCommand(args: readonly string[]): Command | undefined {
+  return commands.find(({ name }) => name.split(" ").every((word, index) => args[index] === word));
+}
+
 function findCommand(args: readonly string[]): Command {
-  const found = commands.find(({ name }) => name.split(" ").every((word, index) => args[index] === word));
+  const found = lookUpCommand(args);
   if (found) return found;
   throw new UsageError(`Cannot run "${args.slice(0, 2).join(" ")}": there is no such command`);
 }
@@ -71,7 +89,9 @@ export async function answerCommand(
   args: readonly string[],
   show: (line: string) => void = () => {},
 ): Promise<{ code: number; lines: string[]; problems: string[] }> {
-  if (args.includes("--help") || args.includes("-h")) return { code: 0, lines: [usage()], problems: [] };
+  const named = lookUpCommand(args);
+  const help = named ? usageOf(named) : usage();
+  if (args.includes("--help") || args.includes("-h")) return { code: 0, lines: [help], problems: [] };
   if (args[0] === "--version") return { code: 0, lines: [version], problems: [] };
   let hasPlan = false;
   try {
@@ -82,7 +102,7 @@ export async function answerCommand(
     return { code: problems.length > 0 ? 1 : code, lines, problems };
   } catch (error) {
     const isMisuse = error instanceof UsageError;
-    const told = isMisuse ? `${error.message}\n\n${usage()}` : describeFailure(error);
+    const told = isMisuse ? `${error.message}\n\n${help}` : describeFailure(error);
     return { code: isMisuse && !hasPlan ? 2 : 1, lines: [], problems: [told] };
   }
 }

@@ -1,4 +1,3 @@
-import process from "node:process";
 import * as v from "valibot";
 import { defaultKeyPrefix, mintApiKey } from "../auth/api-key.ts";
 import { createAdminKeyRow, createOrganisationRows } from "../auth/first-start.ts";
@@ -13,7 +12,9 @@ import { plainIssues } from "../lib/issues.ts";
 import { toPrintable } from "../lib/printable.ts";
 import { Email, Name, Slug, Time } from "../schemas/control.ts";
 import { backupCommands } from "./backup-commands.ts";
+import { callCommands } from "./call-commands.ts";
 import { type Command, type Outcome, UsageError, withDatabase } from "./command.ts";
+import { describeCompletion } from "./completion.ts";
 import { doctorCommand } from "./doctor-command.ts";
 import { loadUsedSettings, nodeMac } from "./environment.ts";
 import { checkHealth } from "./health-command.ts";
@@ -21,8 +22,9 @@ import { importCommands } from "./import-commands.ts";
 import { type LogsOptions, logFilterNames, showLogs } from "./logs-command.ts";
 import { dropKey, listKeys, rotateKeys } from "./master-key-commands.ts";
 import { updateModels } from "./models-command.ts";
+import { readServedGateway } from "./served-gateway.ts";
 import { stateCommands } from "./state-commands.ts";
-import { describeVariables } from "./variables-command.ts";
+import { describeVariables, listVariables } from "./variables-command.ts";
 
 function readHead(text: string | undefined): AuditHead | undefined {
   if (text === undefined) return undefined;
@@ -32,7 +34,10 @@ function readHead(text: string | undefined): AuditHead | undefined {
   return { seq: Number(seq), mac };
 }
 
-function verifyAudit(organisation: string | undefined, headText: string | undefined): Promise<Outcome> {
+function verifyAudit(
+  { organisation, head: headText }: Readonly<Record<string, string | undefined>>,
+  hasJson: boolean,
+): Promise<Outcome> {
   const head = readHead(headText);
   if (head && organisation === undefined) throw new UsageError("Cannot use --head without --organisation");
   return withDatabase(async ({ database, installation }) => {
@@ -41,20 +46,22 @@ function verifyAudit(organisation: string | undefined, headText: string | undefi
     const hasUsers = async (id: string) => (await users.count({ organisationId: id, workspaceId: null })) > 0;
     if (organisation === undefined) {
       const known = (await organisations.listAll()).map(({ id }) => id);
-      return toAuditOutcome(await verifyLogs(audit, known, { mac, hasUsers }));
+      return toAuditOutcome(await verifyLogs(audit, known, { mac, hasUsers }), hasJson);
     }
     const isKnown = (await organisations.get(organisation)) ?? (await audit.organisations()).includes(organisation);
     if (!isKnown) throw new Error(`Cannot find organisation ${toPrintable(organisation)}`);
     const problem = await verifyChain(audit, organisation, { mac, head, hasUsers });
-    return toAuditOutcome(problem === undefined ? [] : [{ organisationId: organisation, problem }]);
+    return toAuditOutcome(problem === undefined ? [] : [{ organisationId: organisation, problem }], hasJson);
   });
 }
 
-function toAuditOutcome(broken: readonly BrokenLog[]): Outcome {
+function toAuditOutcome(broken: readonly BrokenLog[], hasJson: boolean): Outcome {
   const problems = broken.map(
     ({ organisationId = "unknown", problem }) => `Audit log of organisation ${toPrintable(organisationId)}: ${problem}`,
   );
-  return { lines: [], problems };
+  if (!hasJson) return { lines: [], problems };
+  const shown = broken.map(({ organisationId, problem }) => ({ organisation_id: organisationId ?? null, problem }));
+  return { lines: [JSON.stringify({ valid: broken.length === 0, broken: shown }, undefined, 2)], problems };
 }
 
 /** The value of an option. */
@@ -166,18 +173,10 @@ function repricePrices(values: Readonly<Record<string, string | undefined>>, dry
 }
 
 function readLogsOptions(
-  {
-    url = "http://127.0.0.1:8787",
-    key = process.env.GATEWAY_API_KEY,
-    ...filters
-  }: Readonly<Record<string, string | undefined>>,
+  { url, key, ...filters }: Readonly<Record<string, string | undefined>>,
   metadata: readonly string[],
 ): LogsOptions {
-  const base = URL.parse(url);
-  if (!base || !/^https?:$/.test(base.protocol))
-    throw new UsageError("Cannot use --url: it must be an address with http or https");
-  if (key === undefined || key === "")
-    throw new UsageError("Cannot read logs without a key: set GATEWAY_API_KEY, or give --key");
+  const gateway = readServedGateway({ url, key }, "read logs");
   const query = new URLSearchParams();
   for (const [name, value] of Object.entries(filters))
     if (value !== undefined) query.set(name.replaceAll("-", "_"), value);
@@ -186,7 +185,7 @@ function readLogsOptions(
     if (name === undefined || value === undefined) throw new UsageError("Cannot use --metadata: write KEY=VALUE");
     query.append(`metadata.${name}`, value);
   }
-  return { url: base.href.replace(/\/$/, ""), key, query };
+  return { ...gateway, query };
 }
 
 /** Makes the file as small as its content, and lets it give back space from now on. */
@@ -217,11 +216,14 @@ async function compactStorage(): Promise<Outcome> {
 export const commands: readonly Command[] = [
   {
     name: "variables",
-    parameters: "",
+    parameters: "[--json]",
     about: ["Lists the environment variables with their defaults and bounds."],
     options: [],
+    flags: ["json"],
     positionals: 0,
-    run: async () => ({ lines: describeVariables() }),
+    run: (_, __, flags) => ({
+      lines: flags.has("json") ? [JSON.stringify(listVariables(), undefined, 2)] : describeVariables(),
+    }),
   },
   {
     name: "health",
@@ -236,11 +238,12 @@ export const commands: readonly Command[] = [
   },
   {
     name: "keys list",
-    parameters: "",
+    parameters: "[--json]",
     about: ["Shows the versions of the master keys and how many records each wraps."],
     options: [],
+    flags: ["json"],
     positionals: 0,
-    run: listKeys,
+    run: (_, __, flags) => listKeys(flags.has("json")),
   },
   {
     name: "keys rotate",
@@ -277,14 +280,15 @@ export const commands: readonly Command[] = [
   },
   {
     name: "audit verify",
-    parameters: "[--organisation ID] [--head NUMBER:MAC]",
+    parameters: "[--organisation ID] [--head NUMBER:MAC] [--json]",
     about: [
-      "Checks the chain of every audit log, or of one; says nothing when all is well.",
+      "Checks the chain of every audit log, or of one; says nothing when all is well, unless --json is given.",
       "--head takes a row from the process log (audit head ID NUMBER MAC): it reveals rows cut off at the end.",
     ],
     options: ["organisation", "head"],
+    flags: ["json"],
     positionals: 0,
-    run: ({ organisation, head }) => verifyAudit(organisation, head),
+    run: (values, _, flags) => verifyAudit(values, flags.has("json")),
   },
   {
     name: "organisations create",
@@ -349,6 +353,7 @@ export const commands: readonly Command[] = [
       return { lines: [] };
     },
   },
+  ...callCommands,
   ...stateCommands,
   doctorCommand,
   ...backupCommands,
@@ -364,5 +369,16 @@ export const commands: readonly Command[] = [
     options: [],
     positionals: 0,
     run: compactStorage,
+  },
+  {
+    name: "completion",
+    parameters: "bash|zsh|fish",
+    about: [
+      "Shows the script by which a shell completes command lines: source <(gateway completion bash), the same for zsh, or",
+      "gateway completion fish | source.",
+    ],
+    options: [],
+    positionals: 1,
+    run: (_, [shell = ""]) => ({ lines: describeCompletion(shell, commands) }),
   },
 ];

@@ -76,19 +76,19 @@ export function dropKey(version: string): Promise<Outcome> {
 }
 
 /** Shows the versions of the master keys, and how many records each wraps. */
-export function listKeys(): Promise<Outcome> {
+export function listKeys(hasJson: boolean): Promise<Outcome> {
   return withDatabase(async ({ database, keys }) => {
     const counts = await countRecords(createRotationStore(database));
-    const listed = new Set(keys.map(({ version }) => version));
-    const missing = [...counts.keys()].filter((version) => !listed.has(version));
-    return {
-      lines: keys.map(({ version }, index) => {
-        const wraps = `${version} wraps ${plural(counts.get(version) ?? 0)}`;
-        return index === 0 ? `${wraps}, writes` : wraps;
-      }),
-      problems: missing.map(
-        (version) => `${version} wraps ${plural(counts.get(version) ?? 0)} and is not among the master keys`,
-      ),
-    };
+    const recordsOf = (version: string) => counts.get(version) ?? 0;
+    const listed = keys.map(({ version }, index) => ({ version, records: recordsOf(version), writes: index === 0 }));
+    const missing = [...counts.keys()].filter((version) => !listed.some((key) => key.version === version));
+    const problems = missing.map(
+      (version) => `${version} wraps ${plural(recordsOf(version))} and is not among the master keys`,
+    );
+    if (hasJson) return { lines: [JSON.stringify({ keys: listed, missing }, undefined, 2)], problems };
+    const lines = listed.map(
+      ({ version, records, writes }) => `${version} wraps ${plural(records)}${writes ? ", writes" : ""}`,
+    );
+    return { lines, problems };
   });
 }

@@ -10,6 +10,20 @@ function describe(row: Variable): string[] {
   return [`  ${names.join(", ")} (default: ${toPlain(standard)}${bounds})`, `      ${toPlain(meaning)}`];
 }
 
+/** The environment variables as JSON shows them. */
+export function listVariables(): object[] {
+  return Object.entries(variables).flatMap(([section, rows]: [string, readonly Variable[]]) =>
+    rows.map((row) => ({
+      name: row.name,
+      files: secretNamesOf(row).map(fileVariableOf),
+      section: section.replace(/-\d+$/, ""),
+      default: toPlain(row.default),
+      ...(row.least !== undefined && { least: row.least, most: row.most }),
+      meaning: toPlain(row.meaning),
+    })),
+  );
+}
+
 /** The environment variables, in the order and the sections of docs/configuration.md. */
 export function describeVariables(): string[] {
   return Object.entries(variables).flatMap(([section, rows]: [string, readonly Variable[]]) => [

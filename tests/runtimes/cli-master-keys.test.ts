@@ -66,6 +66,11 @@ test("keys rotate and keys drop change the master keys while a gateway serves", 
     );
     assert.equal((await callAdmin(gateway, "/configs")).status, 200);
     assert.equal((await run("list")).stdout, "v2 wraps 121 records, writes\nv1 wraps 0 records\n");
+    const keys = [
+      { version: "v2", records: 121, writes: true },
+      { version: "v1", records: 0, writes: false },
+    ];
+    assert.deepEqual(JSON.parse((await run("list", "--json")).stdout), { keys, missing: [] });
 
     const dropped = await run("drop", "v1");
     assert.deepEqual([dropped.code, dropped.stdout], [0, "Dropped v1 from data/master.keys\n"]);
