@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
+import type { ServerResponse } from "node:http";
 import { test } from "node:test";
 import { createClient } from "@libsql/client/sqlite3";
 import type { AlertBody } from "../../src/control/alerts/messages.ts";
@@ -510,6 +511,37 @@ test("a process that ends while it delivers leaves the alert to the next one", a
       await start(options);
       await eventually(() => receiver.requests.length >= 3, "the call after an orderly end");
       await receiver.close();
+    });
+  } finally {
+    await receiver.close();
+    folder.remove();
+  }
+});
+
+test("a process that was paused while it delivered takes nothing back from the one that delivered meanwhile", async () => {
+  const folder = createTemporaryFolder();
+  const held: ServerResponse[] = [];
+  const receiver = await startReceiver((_, response) => {
+    if (held.length > 0) response.end();
+    else held.push(response);
+  });
+  try {
+    const alerts = { webhook: { url: receiver.url }, timeoutMs: 60_000 };
+    const options = { database: `file:${folder.path}/gateway.db`, alerts };
+    await withAlerts(async (start) => {
+      const first = await start(options);
+      const { key } = await createBudgetKey(first, { credit_limit: 3_000, alert_threshold: 1_500 });
+      await useUp(first, key);
+      await eventually(() => receiver.requests.length === 1, "a call that hangs");
+      const second = await start(options);
+      second.clock.advance(120_000);
+      await eventually(() => receiver.requests.length === 3, "the calls of the other process");
+      // the first one goes on: its call failed, and another alert was next
+      held[0]?.writeHead(500).end();
+      await aWhile();
+      second.clock.advance(60_000);
+      await aWhile();
+      assert.deepEqual(kinds(receiver.alerts().slice(1)), ["exhausted", "threshold"]);
     });
   } finally {
     await receiver.close();

@@ -65,10 +65,15 @@ async function groupByRecipients(items: readonly Item[], reader: HolderReader): 
   return [...groups.values()];
 }
 
+/** Whether another process may have taken an alert: this one was paused, or a call took very long. */
+function isLost({ row }: Item, now: number): boolean {
+  return now >= (row.nextAttemptAt ?? 0);
+}
+
 /** What is stored of an attempt. */
 function toOutcome({ row, webhookSentAt, mailSentAt, hasFailed, waitsMs }: Item, now: number): DeliveryOutcome {
-  const { id, attempts } = row;
-  const sent = { id, webhookSentAt, mailSentAt };
+  const { id, attempts, nextAttemptAt } = row;
+  const sent = { id, webhookSentAt, mailSentAt, takenUntil: nextAttemptAt ?? 0 };
   const pauseMs = hasFailed ? pausesMs[attempts - 1] : undefined;
   // only failures count
   if (waitsMs !== undefined) {
@@ -158,6 +163,7 @@ export class Deliverer {
     const { organisationId } = reader;
     const organisation = (await stores.organisations.get(organisationId))?.name ?? organisationId;
     for (const group of await groupByRecipients(waiting, reader)) {
+      if (group.items.some((item) => isLost(item, clock.now()))) return wait(waiting, 0);
       const key = JSON.stringify([organisationId, group.to]);
       const pauseMs = (this.#mailed.peek(key) ?? Number.NEGATIVE_INFINITY) + mailPauseMs - clock.monotonic();
       if (pauseMs > 0) wait(group.items, pauseMs);
@@ -199,7 +205,8 @@ export class Deliverer {
       const webhook = await findWebhook(this.#parts, organisationId, ofOperator);
       if (!webhook) return;
       for (const [index, item] of waiting.entries()) {
-        if (signal.aborted || performance.now() > deadline) return wait(waiting.slice(index), 0);
+        const isLate = signal.aborted || performance.now() > deadline || isLost(item, clock.now());
+        if (isLate) return wait(waiting.slice(index), 0);
         await postToWebhook(webhook, JSON.stringify(item.body), { outbound, timeoutMs, now: clock.now(), signal });
         item.webhookSentAt = clock.now();
       }

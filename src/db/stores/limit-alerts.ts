@@ -19,7 +19,13 @@ interface ClaimOptions {
 }
 
 /** What became of an attempt to deliver an alert. */
-export type DeliveryOutcome = Pick<LimitAlertRow, "id" | "webhookSentAt" | "mailSentAt" | "attempts" | "nextAttemptAt">;
+export type DeliveryOutcome = Pick<
+  LimitAlertRow,
+  "id" | "webhookSentAt" | "mailSentAt" | "attempts" | "nextAttemptAt"
+> & {
+  /** Until when the alert was taken: who has it since then says what became of it. */
+  takenUntil: number;
+};
 
 /** Alerts of budgets, and what is left to deliver of them. */
 export interface LimitAlertStore {
@@ -32,7 +38,7 @@ export interface LimitAlertStore {
   nextDue(now: number, except: readonly string[]): Promise<string | undefined>;
   /** Takes alerts of an organisation that are due, oldest first, and counts the attempt: nobody else takes them for a while. */
   claim(organisationId: string, options: ClaimOptions): Promise<LimitAlertRow[]>;
-  /** Notes what became of attempts. Alerts that were removed meanwhile stay so. */
+  /** Notes what became of attempts, but for alerts that were removed meanwhile, or that another process has taken. */
   settle(outcomes: readonly DeliveryOutcome[]): Promise<void>;
   /** Removes alerts whose window ended before `time` (Unix milliseconds). */
   purge(time: number): Promise<void>;
@@ -97,14 +103,19 @@ export function createLimitAlertStore(database: Database): LimitAlertStore {
     async claim(organisationId, { now, until, limit }) {
       const [result] = await database.write([{ sql: claimDue, args: [until, organisationId, now, limit] }]);
       const ids = (result?.rows ?? []).map(({ id }) => String(id));
-      const ofClaim = and(eq(limitAlerts.organisationId, organisationId), inArray(limitAlerts.id, ids));
+      const ofClaim = and(
+        eq(limitAlerts.organisationId, organisationId),
+        inArray(limitAlerts.id, ids),
+        eq(limitAlerts.nextAttemptAt, until),
+      );
       return orm.select().from(limitAlerts).where(ofClaim).orderBy(asc(limitAlerts.at), asc(limitAlerts.id));
     },
     async settle(outcomes) {
       if (outcomes.length === 0) return;
-      const updates = outcomes.map(({ id, ...changes }) =>
-        toStatement(orm.update(limitAlerts).set(changes).where(eq(limitAlerts.id, id))),
-      );
+      const updates = outcomes.map(({ id, takenUntil, ...changes }) => {
+        const isTaken = and(eq(limitAlerts.id, id), eq(limitAlerts.nextAttemptAt, takenUntil));
+        return toStatement(orm.update(limitAlerts).set(changes).where(isTaken));
+      });
       await database.write(updates);
     },
     async purge(time) {
