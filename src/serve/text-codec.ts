@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { constants, zstdCompressSync, zstdDecompressSync } from "node:zlib";
 import type { TextCodec } from "../db/stores/logs.ts";
 
@@ -6,8 +7,9 @@ const maxTextBytes = 256 * 1024 * 1024;
 /** The fastest level: prompts and streams are so repetitive that higher levels gain little. */
 const params = { [constants.ZSTD_c_compressionLevel]: 1 };
 
-/** Zstandard (RFC 8878). */
+/** Zstandard (RFC 8878), and HMAC-SHA-256. */
 export const zstdCodec: TextCodec = {
   compress: (text) => zstdCompressSync(text, { params }),
   expand: (bytes) => zstdDecompressSync(bytes, { maxOutputLength: maxTextBytes }).toString(),
+  digest: (key, text) => createHmac("sha256", key).update(text).digest("base64url"),
 };

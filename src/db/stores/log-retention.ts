@@ -1,5 +1,6 @@
 import { firstIdOf } from "../../lib/ids.ts";
 import type { Database, Statement } from "../client.ts";
+import { referredMs } from "./log-repeats.ts";
 import { isStaleSql } from "./log-sealing.ts";
 
 /** Rows that are past their time: of one organisation, or of all. */
@@ -17,7 +18,10 @@ export interface Expired {
 export interface LogRetentionStore {
   /** Hides rows from lists and look-ups before they are removed. Rows that were hidden once remain so. */
   hide(expired: readonly Expired[]): Promise<void>;
-  /** Removes the contents of some batches, the oldest first; returns of how many. */
+  /**
+   * Removes the contents of some batches, the oldest first; returns of how many. They stay so much longer than `time` as
+   * those of later batches may refer to them.
+   */
   removeContents(time: number): Promise<number>;
   /** Lets go of the oldest object with contents if all of its requests began before `time`; returns whether it did. */
   removeObject(time: number, now: number): Promise<boolean>;
@@ -89,6 +93,9 @@ const oldSegment = `SELECT id FROM (SELECT id, last_seq FROM log_segments WHERE 
   WHERE last_seq < coalesce((SELECT min(seq) FROM log_batches), last_seq + 1)
     AND NOT EXISTS (SELECT 1 FROM log_slices WHERE segment_id = id AND last_id >= ?)`;
 
+/** Requests before this id are in no batch to which one refers that is not past its time. */
+const unreferredId = (time: number): string => firstIdOf(time - referredMs);
+
 /** The oldest id of an organisation's rows that lists and look-ups show. */
 export async function readFirstShown(database: Database, organisationId: string): Promise<string> {
   const sql = "SELECT max(first_id) AS first_id FROM log_hidden WHERE organisation_id = ? OR organisation_id = ''";
@@ -99,7 +106,7 @@ export async function readFirstShown(database: Database, organisationId: string)
 
 /** Rows to remove, and the statements that read them. */
 function batchesOf({ organisationId, time }: Expired): Pick<Statement, "sql" | "args"> {
-  const before = firstIdOf(time);
+  const before = unreferredId(time);
   return organisationId === null
     ? { sql: oldestBatches, args: [before] }
     : { sql: oldestOfOrganisation, args: [organisationId, before, before] };
@@ -123,7 +130,7 @@ class SqlLogRetentionStore implements LogRetentionStore {
   }
 
   async removeContents(time: number): Promise<number> {
-    const args = [firstIdOf(time)];
+    const args = [unreferredId(time)];
     const [removed] = await this.#database.write([
       { sql: `DELETE FROM log_bodies WHERE seq IN (${oldestContents})`, args },
     ]);
@@ -144,7 +151,7 @@ class SqlLogRetentionStore implements LogRetentionStore {
 
   async removeObject(time: number, now: number): Promise<boolean> {
     const sql = "SELECT id FROM log_objects WHERE state = 'live' AND last_id < ? ORDER BY last_id LIMIT 1";
-    const { rows } = await this.#database.read({ sql, args: [firstIdOf(time)] });
+    const { rows } = await this.#database.read({ sql, args: [unreferredId(time)] });
     const [found] = rows;
     if (!found) return false;
     const id = Number(found.id);

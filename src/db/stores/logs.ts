@@ -6,6 +6,7 @@ import type { LateHooks, LogBatch, LogContent, LogDetails } from "../../schemas/
 import type { Database, Statement } from "../client.ts";
 import { readDetails } from "./log-batches.ts";
 import { openContents } from "./log-content.ts";
+import { basesOf, expandRepeats, LogRepeats, type Shortened } from "./log-repeats.ts";
 import { readFirstShown } from "./log-retention.ts";
 import { type LogScope, scopeCondition } from "./log-scope.ts";
 
@@ -59,6 +60,8 @@ export interface LogStore {
 export interface TextCodec {
   compress(text: string): Uint8Array;
   expand(bytes: Uint8Array): string;
+  /** A keyed digest that nobody can make two texts of, such as HMAC-SHA-256. Absent: what repeats is stored each time. */
+  digest?(key: Uint8Array, text: string): string;
 }
 
 const insertBatch =
@@ -78,6 +81,16 @@ function refuseIfStored({ organisationId, workspaceId, firstId, lastId }: LogBat
 /** Whether a write failed because a batch is stored already. */
 function isStoredAlready(error: unknown): boolean {
   return String(error).includes("stored already: ");
+}
+
+/** Fails if contents are gone that a batch refers to. */
+const refuseIfGone = `SELECT json_extract('{}', 'contents gone: ' || value) FROM json_each(?)
+  WHERE NOT EXISTS (SELECT 1 FROM log_bodies WHERE log_bodies.seq = value)
+    AND NOT EXISTS (SELECT 1 FROM log_places WHERE log_places.seq = value) LIMIT 1`;
+
+/** Whether a write failed because contents are gone that a batch refers to. */
+function areContentsGone(error: unknown): boolean {
+  return String(error).includes("contents gone: ");
 }
 
 const addIncrements = `INSERT INTO limit_counters (organisation_id, limit_id, bucket, window_start, window_end, used)
@@ -103,9 +116,9 @@ const addToLeases = `INSERT INTO limit_leases
   ON CONFLICT (organisation_id, limit_id, bucket, window_start, node_id, number)
     DO UPDATE SET used = used + excluded.used`;
 
-function toInserts(batch: LogBatch, codec: TextCodec | undefined): InStatement[] {
+function toInserts(batch: LogBatch, codec: TextCodec | undefined, text = batch.content): InStatement[] {
   const { organisationId, workspaceId, firstId, lastId, details, counted, charged } = batch;
-  const content = codec ? codec.compress(batch.content) : batch.content;
+  const content = codec ? codec.compress(text) : text;
   const row = [organisationId, workspaceId, firstId, lastId, details];
   const inserts: InStatement[] = [
     // a bound value costs as much as the rest of a small row
@@ -143,19 +156,35 @@ const contentColumns = "content, name, start, bytes";
 const withContents = `log_batches LEFT JOIN log_bodies USING (seq) LEFT JOIN log_places USING (seq)
   LEFT JOIN log_objects ON log_objects.id = object_id`;
 
-/** The contents of a batch, from a row with `contentColumns`. */
-async function loadContents(
-  row: Row | undefined,
-  { codec, objects }: StoreParts,
-): Promise<(index: number) => LogContent | null> {
-  if (!row || row.content !== null || row.name === null) return openContents(readContents(row?.content, codec));
+/** The contents of a batch as they are stored, from a row with `contentColumns`. */
+async function loadStored(row: Row | undefined, { codec, objects }: StoreParts): Promise<string | undefined> {
+  if (!row || row.content !== null || row.name === null) return readContents(row?.content, codec);
   const range = { start: Number(row.start), bytes: Number(row.bytes) };
   try {
     if (!objects) throw new Error("no object store is configured");
-    return openContents(readObject(await objects.get(String(row.name), range), codec));
+    return readObject(await objects.get(String(row.name), range), codec);
   } catch (cause) {
     throw new ContentsAwayError("Cannot read contents of the log from the object store", { cause });
   }
+}
+
+/** The contents of a batch, from a row with `contentColumns`; batches that they refer to are of the same tenant. */
+async function loadContents(
+  row: Row | undefined,
+  scope: LogScope,
+  parts: StoreParts,
+): Promise<(index: number) => LogContent | null> {
+  const stored = await loadStored(row, parts);
+  const others = new Map<number, string | undefined>();
+  const bases = basesOf(stored);
+  if (bases.length > 0) {
+    const condition = scopeCondition(scope, "log_batches");
+    const sql = `SELECT log_batches.seq AS batch, ${contentColumns} FROM ${withContents}
+      WHERE ${condition.sql} AND log_batches.seq IN (SELECT value FROM json_each(?))`;
+    const { rows } = await parts.database.read({ sql, args: [...condition.args, JSON.stringify(bases)] });
+    for (const base of rows) others.set(Number(base.batch), await loadStored(base, parts));
+  }
+  return openContents(expandRepeats(stored, others));
 }
 
 /** Batches read at a time. */
@@ -196,7 +225,7 @@ async function findRow(parts: StoreParts, scope: LogScope, id: string): Promise<
       if (!details) continue;
       const { rows } = await database.read({ sql, args: [...condition.args, seq] });
       try {
-        return { details, content: (await loadContents(rows[0], parts))(index) };
+        return { details, content: (await loadContents(rows[0], scope, parts))(index) };
       } catch (error) {
         if (!(error instanceof ContentsAwayError)) throw error;
         return { details, content: null, isAway: true };
@@ -210,14 +239,38 @@ interface StoreParts {
   database: Database;
   codec: TextCodec | undefined;
   objects: ContentObjects | undefined;
+  /** What the batches that this process wrote contain. */
+  repeats: LogRepeats | undefined;
+}
+
+/** Stores batches, all or none, and remembers what they contain. */
+async function writeBatches({ database, codec, repeats }: StoreParts, batches: readonly LogBatch[]): Promise<void> {
+  const statements: InStatement[] = [];
+  const written: { shortened: Shortened; lastId: string; index: number }[] = [];
+  for (const batch of batches) {
+    const shortened = repeats?.shorten(batch);
+    statements.push(refuseIfStored(batch));
+    if (shortened && shortened.bases.length > 0)
+      statements.push({ sql: refuseIfGone, args: [JSON.stringify(shortened.bases)] });
+    if (shortened) written.push({ shortened, lastId: batch.lastId, index: statements.length });
+    statements.push(...toInserts(batch, codec, shortened?.text));
+  }
+  const results = await database.write(statements);
+  for (const { shortened, lastId, index } of written) {
+    const seq = results[index]?.lastInsertRowid;
+    if (seq !== undefined) repeats?.remember(shortened, Number(seq), lastId);
+  }
 }
 
 /** Stores batches that are not stored yet. */
 async function appendOnce(parts: StoreParts, batches: readonly LogBatch[]): Promise<void> {
-  const { database, codec } = parts;
   try {
-    await database.write(batches.flatMap((batch) => [refuseIfStored(batch), ...toInserts(batch, codec)]));
+    await writeBatches(parts, batches);
   } catch (error) {
+    if (areContentsGone(error)) {
+      parts.repeats?.clear();
+      return await appendOnce(parts, batches);
+    }
     if (!isStoredAlready(error)) throw error;
     // they were put together otherwise before: each decides for itself
     if (batches.length > 1) for (const batch of batches) await appendOnce(parts, [batch]);
@@ -226,7 +279,8 @@ async function appendOnce(parts: StoreParts, batches: readonly LogBatch[]): Prom
 
 /** The log store over libSQL. Contents are compressed if the host can. Those in `objects` were moved there. */
 export function createLogStore(database: Database, codec?: TextCodec, objects?: ContentObjects): LogStore {
-  const parts: StoreParts = { database, codec, objects };
+  const repeats = codec?.digest && new LogRepeats(codec.digest.bind(codec));
+  const parts: StoreParts = { database, codec, objects, repeats };
   const toStatements: LogStore["toStatements"] = (batches) => batches.flatMap((batch) => toInserts(batch, codec));
   return {
     toStatements,
@@ -237,7 +291,7 @@ export function createLogStore(database: Database, codec?: TextCodec, objects?: 
       const { rows } = await database.read({ sql, args: [...condition.args, seq] });
       const [row] = rows;
       if (!row) return new Map();
-      const contentOf = await loadContents(row, parts);
+      const contentOf = await loadContents(row, scope, parts);
       return new Map(readDetails(String(row.details)).map(({ id }, index) => [id, contentOf(index)]));
     },
     async addHooks(hooks) {
