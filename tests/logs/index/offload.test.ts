@@ -5,6 +5,7 @@ import { type Database, openDatabase } from "../../../src/db/client.ts";
 import { migrate } from "../../../src/db/migrate.ts";
 import { createIndexStores } from "../../../src/db/stores/log-index.ts";
 import { createLogObjectStore, type LogObjectStore } from "../../../src/db/stores/log-objects.ts";
+import { referredMs } from "../../../src/db/stores/log-repeats.ts";
 import { ContentsAwayError, createLogStore } from "../../../src/db/stores/logs.ts";
 import { createAddressGuard } from "../../../src/lib/address.ts";
 import { createIdFactory } from "../../../src/lib/ids.ts";
@@ -284,6 +285,9 @@ test("a store over S3: signed requests, parts of objects, and what is said while
     assert.deepEqual(await readMoved(log, id, log.database), found);
     const without = { ...log, store: createLogStore(log.database, zstdCodec) };
     assert.deepEqual(await readMoved(without, id, log.database), away, "no store is configured any more");
+    await log.purge({ rows: log.now() });
+    assert.equal(objects.size, 1, "contents of newer batches may refer to it");
+    log.later(referredMs);
     await log.purge({ rows: log.now() });
     log.later(3 * minuteMs);
     const offload = createOffload(log, client);
