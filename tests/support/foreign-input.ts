@@ -36,6 +36,7 @@ const readers: Readonly<Record<string, Bound>> = {
   "src/mcp/registry/upstream-client.ts": within("Budget", "maxAnswerBytes"),
   "src/control/stored-responses.ts": own("sealed responses"),
   "src/db/remote-client.ts": own("answers of the database, which the driver reads"),
+  "src/db/stores/log-repeats.ts": within("mostPart", "mostBases"),
   "src/db/stores/logs.ts": own("results of hooks"),
   "src/endpoint/body.ts": within("scanJson", "readBytes"),
   "src/moving/table.ts": within("maxRows"),
