@@ -78,7 +78,7 @@ function largeBodies(content: string): [start: number, end: number][] {
   return found;
 }
 
-/** Where the part that begins at `start` ends: equal texts have equal ends, whatever stands before them. */
+/** Where the part that begins at `start` ends: where the text is equal, the ends are too, whatever stands before. */
 function endOfPart(text: string, start: number, limit: number): number {
   const last = Math.min(limit, start + mostPart);
   let hash = 0;

@@ -60,7 +60,7 @@ export interface LogStore {
 export interface TextCodec {
   compress(text: string): Uint8Array;
   expand(bytes: Uint8Array): string;
-  /** A keyed digest that nobody can make two texts of, such as HMAC-SHA-256. Absent: what repeats is stored each time. */
+  /** A keyed digest without collisions, such as HMAC-SHA-256. Absent: what repeats is stored each time. */
   digest?(key: Uint8Array, text: string): string;
 }
 
