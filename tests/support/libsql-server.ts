@@ -91,13 +91,17 @@ export async function startLibsqlServer(): Promise<LibsqlServer> {
     await looking;
   };
   process.on("exit", () => child?.kill("SIGKILL"));
+  /** Of a child, Deno takes one signal only. */
+  const signal = (name: NodeJS.Signals) => {
+    if (child?.pid !== undefined) process.kill(child.pid, name);
+  };
   await start();
   return {
     url,
     kill,
     start,
-    pause: () => child?.kill("SIGSTOP"),
-    resume: () => child?.kill("SIGCONT"),
+    pause: () => signal("SIGSTOP"),
+    resume: () => signal("SIGCONT"),
     folder: join(folder, "data"),
   };
 }
