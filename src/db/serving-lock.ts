@@ -27,7 +27,9 @@ export async function markServed({ url, isShared }: Serving, warn: (message: str
   try {
     const lock = await client.transaction("deferred");
     // nothing is written, so the file stays empty
-    await lock.executeMultiple(isShared ? "SELECT count(*) FROM sqlite_schema" : "END; BEGIN EXCLUSIVE");
+    await lock.executeMultiple(
+      isShared ? "SELECT count(*) FROM sqlite_schema" : "END; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE",
+    );
     return () => {
       lock.close();
       client.close();

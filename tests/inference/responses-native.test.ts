@@ -348,7 +348,9 @@ test("an integration of azure-ai says whether its resource has the API", async (
     );
     const provider = { name: slug, slug, integration_id: `${slug}-i` };
     await done(call(gateway, "POST /providers", { key: workspaceKey, body: provider }));
-    await callResponses(gateway, "POST /responses", { body: asked, headers: { "x-gateway-provider": `@${slug}` } });
+    // where it is converted, nobody would run the search
+    const body = { ...asked, tools: has ? asked.tools : [] };
+    await callResponses(gateway, "POST /responses", { body, headers: { "x-gateway-provider": `@${slug}` } });
     assert.equal(upstream.requests.at(-1)?.path, has ? "/responses" : "/chat/completions");
   }
 });

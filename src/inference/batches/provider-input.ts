@@ -58,7 +58,7 @@ export async function toInlineCreation(row: GatewayBatchRow, { toEntry }: Inline
   const lists = new Map<string, Set<string>>();
   try {
     for await (const line of await openRequests(row, parts)) {
-      const { entry, headers = {} } = toEntry(line, { drop: (member) => refuseServerTool(member, "chat") });
+      const { entry, headers = {} } = toEntry(line, { drop: (member) => refuseServerTool(member, "chat", {}) });
       requests.push(entry);
       for (const [name, members] of Object.entries(headers)) {
         lists.set(name, new Set([...(lists.get(name) ?? []), ...members]));

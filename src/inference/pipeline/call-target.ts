@@ -190,12 +190,12 @@ function operatorFactsOf(
 /** How responses are converted, and who learns of dropped parameters. */
 function conversionOptions(
   { destination, settings, store }: Target,
-  { name, model, received }: { name: OperationName; model: string | undefined; received: Received },
+  { name, request, received }: { name: OperationName; request: object; received: Received },
   context: CallerContext,
 ): ConversionOptions & DialectOptions {
   const { clock, providerRules } = context.services;
   const { id, log } = context;
-  const modelFacts = operatorFactsOf(destination, providerRules, model);
+  const modelFacts = operatorFactsOf(destination, providerRules, modelOf(request));
   log.dropped = null;
   return {
     strict: isStrict(context, settings),
@@ -212,7 +212,7 @@ function conversionOptions(
     ...(store && { keep: store }),
     ...(context.numbers && { numbers: context.numbers }),
     drop: (member) => {
-      if (!settings?.dropParams.includes(member)) refuseServerTool(member, name);
+      if (!settings?.dropParams.includes(member)) refuseServerTool(member, name, request);
       noteDropped(log, member);
     },
   };
@@ -269,7 +269,7 @@ export async function callTarget<Name extends OperationName>(
   log.stream = isStreamed(name, request);
   const received: Received = {};
   const named = withModel(request, managed?.model);
-  const options = conversionOptions(target, { name, model: modelOf(named), received }, context);
+  const options = conversionOptions(target, { name, request: named, received }, context);
   const addresses = findImageAddresses(name, named, { provider, options });
   const asked = addresses ? await withImages(named, addresses, context) : named;
   const adapter: OperationAdapters[Name] = provider.operations[name];

@@ -3,7 +3,7 @@ import type { ChatRequest } from "../../schemas/chat.ts";
 import { isCallPlace, isReasoningPart, placeCalls } from "../../schemas/content-blocks.ts";
 import { readCallArguments } from "../core/fit-messages.ts";
 import type { ConversionOptions } from "../core/types.ts";
-import { toClaudeId } from "./foreign-ids.ts";
+import { textErrors, toClaudeId } from "./foreign-blocks.ts";
 import { type Block, cacheControl, isWritten, refuse, replayBlocks, toBlocks } from "./parts.ts";
 
 type Message = ChatRequest["messages"][number];
@@ -132,7 +132,7 @@ function toTurn(message: Message, options: ConversionOptions): Turn {
     case "assistant":
       return toAssistantTurn(message, options);
     case "tool":
-      return { role: "user", content: [toToolResult(message, options)] };
+      return { role: "user", content: [...textErrors([toToolResult(message, options)])] };
     case "system":
       return { role: "system", content: markLast(toBlocks(message.content, options), message) };
     default:

@@ -3,7 +3,7 @@ import type { CountTokensRequest, MessagesRequest } from "../../schemas/messages
 import type { CallFailure, ConversionOptions, OperationAdapter } from "../core/types.ts";
 import { fitBetaMembers } from "./beta-members.ts";
 import { markPrefix } from "./cache-marks.ts";
-import { fitForeignIds } from "./foreign-ids.ts";
+import { fitForeignBlocks } from "./foreign-blocks.ts";
 import { withoutForeignThinking, withoutThinking } from "./repair.ts";
 import { bodyBetas, type ClaudeHost, leaveOut, readBetas } from "./request.ts";
 import { fitSystemTurns } from "./system-turns.ts";
@@ -14,7 +14,7 @@ type NativeRequest = MessagesRequest | CountTokensRequest;
 /** A Messages API request for one of the hosts, without what belongs to betas that the host lacks. Unknown fields are forwarded. */
 export function toHostRequest(request: NativeRequest, host: ClaudeHost, options: ConversionOptions): Members {
   const { anthropic_beta: asked, ...rest } = fitSystemTurns(
-    fitThinking(fitForeignIds(request), options),
+    fitThinking(fitForeignBlocks(request), options),
     false,
     options,
   );
@@ -90,7 +90,7 @@ export function nativeOperations({ headers, prefix = "", hasSystemTurns }: Nativ
 } {
   const toUpstream = <Request extends NativeRequest>(request: Request, options: ConversionOptions): Members =>
     markPrefix(
-      toOwnRequest(fitSystemTurns(fitThinking(fitForeignIds(request), options), hasSystemTurns, options)),
+      toOwnRequest(fitSystemTurns(fitThinking(fitForeignBlocks(request), options), hasSystemTurns, options)),
       options,
     );
   return {

@@ -19,8 +19,8 @@ export async function becomeOwner(path: string, busy: () => void): Promise<void>
     const client = createClient({ url, concurrency: 1, timeout: 0 });
     try {
       const lock = await client.transaction("deferred");
-      // nothing is written, so the file stays empty
-      await lock.executeMultiple("END; BEGIN EXCLUSIVE");
+      // nothing is written, so the file stays empty and has no journal beside it
+      await lock.executeMultiple("END; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
       held.add(lock);
       return;
     } catch (error) {

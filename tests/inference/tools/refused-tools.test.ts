@@ -71,6 +71,43 @@ for (const [param, path, body] of requests) {
   });
 }
 
+/** Requests of agents: a function beside a search of the web. */
+const search = { type: "web_search" };
+const read = { type: "function", name: "read", parameters: { type: "object" } };
+const added = { type: "additional_tools", tools: [{ type: "namespace", name: "files", tools: [read] }] };
+const question = { type: "message", role: "user", content: "Hello" };
+const claudeSearch = { type: "web_search_20250305", name: "web_search" };
+const claudeRead = { name: "read", input_schema: { type: "object" } };
+const agents: readonly (readonly [param: string, path: string, body: object, forced: object])[] = [
+  ["tools.web_search", "/v1/responses", { model: "m", input: "Hello", tools: [read, search] }, { tool_choice: search }],
+  [
+    "tools.web_search",
+    "/v1/responses",
+    { model: "m", input: [added, question], tools: [search] },
+    { tool_choice: search },
+  ],
+  [
+    "tools.web_search_20250305",
+    "/v1/messages",
+    { model: "m", max_tokens: 9, messages, tools: [claudeRead, claudeSearch] },
+    { tool_choice: { type: "tool", name: "web_search" } },
+  ],
+  [
+    "web_search_options",
+    "/v1/chat/completions",
+    { model: "m", messages, web_search_options: {}, tools: [{ type: "function", function: { name: "read" } }] },
+    { tools: [] },
+  ],
+];
+for (const [index, [param, path, body, forced]] of agents.entries()) {
+  test(`${path} goes on without ${param} beside functions and reports it, unless the request demands it (form ${index + 1})`, async () => {
+    const { status, shown, body: answer } = await ask(path, body);
+    assert.equal(status, 200, JSON.stringify(answer));
+    assert.ok(shown?.split(",").includes(param), `reported: ${shown}`);
+    assert.equal((await ask(path, { ...body, ...forced })).status, 400);
+  });
+}
+
 test("a search of stored pages, which Codex offers, is left out and reported", async () => {
   const tools = [{ type: "web_search", external_web_access: false }];
   const { status, shown } = await ask("/v1/responses", { model: "m", input: "Hello", tools });
