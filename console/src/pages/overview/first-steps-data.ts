@@ -1,10 +1,9 @@
 import { useMutation, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type AnswerOf, ask, get, post } from "@/api/client.ts";
-import { sourceOf } from "@/lib/source.ts";
 import { useSession } from "@/session/context.tsx";
 import { useInference } from "@/session/inference.ts";
-import { useLogScope } from "@/session/log-scope.ts";
 import { useWorkspace } from "@/session/workspace.tsx";
+import { firstRow } from "./started.ts";
 
 /** Time between two looks for the first request. */
 const pollMs = 2000;
@@ -12,24 +11,6 @@ const pollMs = 2000;
 type ModelsAnswer = AnswerOf<"GET /v1/models">;
 
 const isListed = (answer: ModelsAnswer): answer is Exclude<ModelsAnswer, { models: unknown }> => "data" in answer;
-
-/** Rows of what programs sent, the newest first. */
-const firstRow = { limit: 1, source: sourceOf({}) };
-
-/** Whether a program ever called the gateway; undefined while that is not known. Read once: the steps stay until one leaves. */
-export function useStarted(): boolean | undefined {
-  const scope = useLogScope();
-  const { can } = useSession();
-  const maySee = can("GET /v1/logs") && can("GET /v1/providers");
-  const { data, isError } = useQuery({
-    queryKey: ["first-steps", "started", scope],
-    enabled: maySee,
-    staleTime: Number.POSITIVE_INFINITY,
-    queryFn: async ({ signal }) =>
-      (await get("/v1/logs", { query: { ...firstRow, ...scope }, signal })).data.length > 0,
-  });
-  return !maySee || isError ? true : data;
-}
 
 /** The workspace that the steps are about. */
 interface Place {

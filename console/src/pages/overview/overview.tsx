@@ -12,7 +12,7 @@ import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
 import { useSummary } from "./data.ts";
 import { FigureCards } from "./figures.tsx";
-import { useStarted } from "./first-steps-data.ts";
+import { useStarted } from "./started.ts";
 import { TopGroups } from "./top-groups.tsx";
 
 const words = text.overview;
