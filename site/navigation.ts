@@ -54,6 +54,7 @@ export const navigation: readonly Section[] = [
       page("docs/install.md", "Install"),
       page("docs/deployments.md", "Deployments"),
       page("docs/configuration.md", "Configuration"),
+      page("docs/scaling.md", "Scaling"),
       page("docs/declared-state.md", "Declared state"),
       page("docs/operations.md", "Operations"),
       page("docs/observability.md", "Metrics and traces"),

@@ -3,7 +3,7 @@ import type { Principal } from "./auth/principal.ts";
 import type { ScimAuthenticator } from "./auth/scim-token.ts";
 import type { ResponseCache } from "./cache/response-cache.ts";
 import type { SemanticSettings } from "./cache/semantic-settings.ts";
-import { type CallRecord, createCallRecord } from "./context/call-record.ts";
+import { type CallRecord, createCallRecord, type SettledRequest } from "./context/call-record.ts";
 import type { Hops } from "./context/hops.ts";
 import type { LoadServices } from "./context/load.ts";
 import type { ProviderRules } from "./context/provider-rules.ts";
@@ -50,7 +50,6 @@ import type { McpState } from "./mcp/registry/mcp-state.ts";
 import type { McpOauth } from "./mcp/registry/oauth/mcp-oauth.ts";
 import type { RefusedRequests } from "./observability/process-metrics.ts";
 import type { LimitStore } from "./policies/limit-store.ts";
-import type { PriceList } from "./pricing/own-prices.ts";
 import type { UnpricedCalls } from "./pricing/unpriced-calls.ts";
 import type { AbortReason } from "./providers/core/call.ts";
 import type { TokenCache } from "./providers/core/token-cache.ts";
@@ -86,15 +85,6 @@ export interface Limits {
   realtimeTotalTimeoutMs: number;
 }
 
-/** Outcome of a request. */
-export interface SettledRequest {
-  status: number;
-  /** Nano-dollars; null where unknown. */
-  cost: number | null;
-  /** Prices of the integration that was called; null: list prices. */
-  prices: PriceList | null;
-}
-
 /** Connection details that a `Request` cannot carry. */
 export interface ConnectionInfo {
   /** Address of the peer. */
@@ -103,6 +93,8 @@ export interface ConnectionInfo {
   readonly isMcpPort?: boolean;
   /** Caller for internal requests of the gateway, which carry no credential. Hosts never set it. */
   readonly actingFor?: Principal;
+  /** Record of the request that this one is a round of. Where guardrails change the round, that row has no bodies. */
+  readonly outer?: CallRecord;
   /** No default config applies to the request; for internal requests only. */
   readonly ignoresConfig?: boolean;
   /** Models that an internal request calls, where its body does not name them. */

@@ -25,6 +25,15 @@ export interface HookLog {
   later: readonly (() => Promise<Pick<HookLog, "before" | "after">>)[];
 }
 
+/** Outcome of a request. */
+export interface SettledRequest {
+  status: number;
+  /** Nano-dollars; null where unknown. */
+  cost: number | null;
+  /** Prices of the integration that was called; null: list prices. */
+  prices: PriceList | null;
+}
+
 /** One call to a provider: its times and outcome. Times are monotonic milliseconds. */
 export interface UpstreamCall {
   /** Slug. */
@@ -208,6 +217,8 @@ export interface CallRecord {
   hidden: { text: string; shown: string } | null;
   requestBody: HeldBody | null;
   responseBody: HeldBody | null;
+  /** Guardrails changed a round of this request, so its own bodies have what they removed: they are not stored. */
+  hasChangedRounds?: boolean;
   /** The parsed request that `requestBody` shows; null where it is not JSON. */
   given: object | null;
   /** What became of request and response at the last target; null where both went through unchanged. */

@@ -106,7 +106,7 @@ function shown({ status, headers, calls }: Outcome, row: RoutedLog | undefined) 
     provider: headers.get("x-gateway-provider"),
     trace: headers.get("x-gateway-trace-id"),
   };
-  const tried = row?.attempts?.map((one) => ({ ...one, duration_ms: 0 }));
+  const tried = row?.attempts?.map(({ error_code: _, ...one }) => ({ ...one, duration_ms: 0 }));
   return { ...answer, log: { calls: row?.upstream_calls, tried, status: row?.status } };
 }
 

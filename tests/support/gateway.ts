@@ -125,6 +125,8 @@ export async function createTestGateway(options: TestGatewayOptions = {}): Promi
     console: testConsole,
     // tests wait for their rows
     logFlushMs: 10,
+    // a clock that a test sets forward looks like an event loop that is late
+    shedding: { lagMs: undefined },
     warn: (message) => (message.startsWith("Cannot price calls") ? priceWarnings : warnings).push(message),
     log: () => {},
     ...rest,

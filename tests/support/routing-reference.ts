@@ -123,6 +123,7 @@ export function expectedSettings(nodes: readonly Json[]): Json {
     cache: cache && { mode: cache.mode, maxAgeSeconds: cache.max_age, join: false, problem: undefined },
     ...Object.fromEntries(Object.entries(scalars).map(([name, written]) => [name, nearest(written)[written]])),
     labels: optional(merged("labels")),
+    metadata: optional(merged("metadata")),
     requireLabels: optional(merged("require_labels")),
     hooks,
     overrideParams: merged("override_params"),

@@ -1,4 +1,5 @@
-import type { ConnectionInfo, HandleRequest, SettledRequest } from "../../context.ts";
+import type { SettledRequest } from "../../context/call-record.ts";
+import type { ConnectionInfo, HandleRequest } from "../../context.ts";
 import { readBytes } from "../../lib/body.ts";
 import { type ExactValue, parseExact } from "../../lib/exact-numbers.ts";
 import { isObject } from "../../lib/json.ts";

@@ -257,6 +257,10 @@ function contentOf({ context, status, responseHeaders }: FinishedCall): RecordCo
     log.responseBody = null;
     if (log.phases) log.phases.original = null;
   }
+  if (log.hasChangedRounds) {
+    log.requestBody = null;
+    log.responseBody = null;
+  }
   const content: RecordContent = {
     sensitiveHeaders: sensitiveNames(context),
     requestHeaders: shownHeaders(context),
@@ -294,7 +298,7 @@ function figuresOf(call: FinishedCall, details: LogDetails): RecordContent {
     requestHeaders: Object.fromEntries(headers),
     responseHeaders: isError ? responseHeaders : {},
     requestBody: null,
-    responseBody: isError ? beginningOf(log.responseBody) : null,
+    responseBody: isError && !log.hasChangedRounds ? beginningOf(log.responseBody) : null,
     ...(originalBody && { phases: { finalBody: null, sent: null, originalBody } }),
   };
 }

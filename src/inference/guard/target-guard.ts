@@ -104,6 +104,8 @@ export class TargetGuard {
     if (this.#before.isTransformed) {
       context.log.requestBody = JSON.stringify(this.request);
       context.log.given = this.request;
+      const { outer } = context.connection;
+      if (outer) outer.hasChangedRounds = true;
     }
     if (!store) return undefined;
     return (answer) => {

@@ -54,7 +54,7 @@ function sendOwn(
   path: string,
   init: { headers: Readonly<Record<string, string>>; body: string },
   context: CallerContext,
-  rules: Pick<ConnectionInfo, "ignoresConfig"> = {},
+  rules: Pick<ConnectionInfo, "ignoresConfig" | "outer"> = {},
 ): Promise<Response> {
   const { services, principal, request, connection } = context;
   const own: ConnectionInfo = {
@@ -73,7 +73,7 @@ function sendOwn(
 export function askModel(path: string, body: object, context: CallerContext): Promise<Response> {
   const headers = { ...ownHeaders(context), ...credentialOf(context) };
   const text = JSON.stringify(body);
-  return sendOwn(path, { headers, body: context.numbers?.restore(text) ?? text }, context);
+  return sendOwn(path, { headers, body: context.numbers?.restore(text) ?? text }, context, { outer: context.log });
 }
 
 /** The JSON-RPC answer in a response: of a stream its last message. */

@@ -396,6 +396,19 @@ for (const [path, body] of Object.entries(forms)) {
     assert.match(JSON.stringify(asked[1]?.messages), /Sunny/);
   });
 
+  test(`what a guardrail removes from a request is in none of its rows: ${path}`, async () => {
+    const redact = { "default.regexReplace": { rule: "/Weathe[r]/g", redactText: "[cut]" } };
+    const trace = `removed${path.length}`;
+    const guarded = configOf(webSearch, { input_guardrails: [redact] });
+    const { status, text } = await ask(path, body, guarded, { "x-gateway-trace-id": trace });
+    assert.equal(status, 200, text);
+    const rows = await waitForLogs(gateway, `trace_id=${trace}`, 4);
+    for (const { id } of rows) {
+      const row = await gateway.fetch(`/v1/logs/${id}`, { headers: { "x-gateway-api-key": workspaceKey } });
+      assert.doesNotMatch(await row.text(), /Weather/, `row ${id}`);
+    }
+  });
+
   test(`an input guardrail that denies results ends the request: ${path}`, async () => {
     const checks = [{ id: "default.contains", parameters: { words: ["Sunny"], operator: "none" } }];
     const guarded = { input_guardrails: [{ checks, deny: true }] };
