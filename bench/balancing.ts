@@ -45,6 +45,6 @@ for (const [name, strategy] of Object.entries(strategies)) {
     ["30 to 60 s after", 210, 240],
     ["from 60 s on", 240, 360],
   ] as const;
-  const texts = shares.map(([when, from, to]) => `${when} ${percent(shareOf(calls, 0, [from, to]))}`);
-  console.log(`outage of 60 s, ${name}: ${texts.join(", ")}`);
+  const parts = shares.map(([when, from, to]) => `${when} ${percent(shareOf(calls, 0, [from, to]))}`);
+  console.log(`outage of 60 s, ${name}: ${parts.join(", ")}`);
 }

@@ -13,11 +13,11 @@ const schemaPattern = /^\s*(?:CREATE|ALTER|DROP)\b/i;
 
 /** How long statements may take together. */
 function withinOf(statements: readonly (InStatement | readonly [string, unknown?])[]): number {
-  const texts = statements.map((statement) =>
+  const queries = statements.map((statement) =>
     typeof statement === "string" ? statement : "sql" in statement ? statement.sql : String(statement[0]),
   );
-  if (texts.every((text) => readingPattern.test(text))) return readWithinMs;
-  return texts.some((text) => schemaPattern.test(text)) ? Number.POSITIVE_INFINITY : writeWithinMs;
+  if (queries.every((text) => readingPattern.test(text))) return readWithinMs;
+  return queries.some((text) => schemaPattern.test(text)) ? Number.POSITIVE_INFINITY : writeWithinMs;
 }
 
 /** Calls of one client over HTTP, which can be ended together. */

@@ -187,7 +187,9 @@ function createLog(
 ) {
   const objects =
     options.logObjects && createObjectStore(options.logObjects, { outbound, clock: parts.clock }, contentTimeoutMs);
-  const logStore = createLogStore(parts.database, options.logCodec, objects);
+  const { contents } = retentionDaysOf(options);
+  const shownSince = () => parts.clock.now() - contents * dayMs;
+  const logStore = createLogStore(parts.database, options.logCodec, objects, shownSince);
   const redaction = redactionOf(options, parts, providers);
   const redactor = createRedactor({ ...redaction, mac: (options.createMac ?? webMac)(redaction.key) });
   const logSegments = createLogSegmentStore(parts.database);

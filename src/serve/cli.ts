@@ -102,8 +102,8 @@ export async function answerCommand(
     return { code: problems.length > 0 ? 1 : code, lines, problems };
   } catch (error) {
     const isMisuse = error instanceof UsageError;
-    const told = isMisuse ? `${error.message}\n\n${help}` : describeFailure(error);
-    return { code: isMisuse && !hasPlan ? 2 : 1, lines: [], problems: [told] };
+    const problem = isMisuse ? `${error.message}\n\n${help}` : describeFailure(error);
+    return { code: isMisuse && !hasPlan ? 2 : 1, lines: [], problems: [problem] };
   }
 }
 

@@ -39,7 +39,8 @@ async function openLog(codec: TextCodec = zstdCodec) {
   };
   let now = Date.UTC(2026, 0, 1);
   const createId = createIdFactory(() => now);
-  const open = () => createLogStore(database, codec, objectStore);
+  let shownSince = 0;
+  const open = () => createLogStore(database, codec, objectStore, () => shownSince);
   let store = open();
   return {
     database,
@@ -47,6 +48,10 @@ async function openLog(codec: TextCodec = zstdCodec) {
     now: () => now,
     later(ms: number) {
       now += ms;
+    },
+    /** Contents of requests before are past their time. */
+    hideBefore(time: number) {
+      shownSince = time;
     },
     /** Another process: it remembers nothing. */
     restart() {
@@ -66,6 +71,13 @@ async function openLog(codec: TextCodec = zstdCodec) {
     async read(id: string, workspaceId = "w"): Promise<(string | null)[] | null> {
       const found = await store.find({ organisationId: "o", workspaceId }, id);
       return found?.content ? [found.content.request.body, found.content.response.body] : null;
+    },
+    /** Contents of all batches as exports read them: whether each is shown. */
+    async areShown(workspaceId = "w"): Promise<boolean[]> {
+      const { rows } = await database.read("SELECT seq FROM log_batches ORDER BY seq");
+      const scope = { organisationId: "o", workspaceId };
+      const read = await Promise.all(rows.map(({ seq }) => store.readContents(scope, Number(seq))));
+      return read.flatMap((contents) => [...contents.values()].map((content) => content !== null));
     },
     /** Bytes of each batch's contents. */
     async sizes(): Promise<number[]> {
@@ -195,6 +207,18 @@ test("contents stay until the last batch that refers to them is past its time, a
   assert.deepEqual(await log.read(third), sent);
   await purge(log.database, { contents: log.now() + 61 * minuteMs });
   assert.deepEqual(await log.sizes(), []);
+  await log.database.close();
+});
+
+test("contents past their time are not shown, and those of a later batch that refers to them are", async () => {
+  const log = await openLog();
+  const [sent = ["", ""]] = growingSession(1, 40_000);
+  const [first = ""] = await log.append([sent]);
+  log.later(minuteMs);
+  const [second = ""] = await log.append([sent]);
+  log.hideBefore(log.now());
+  assert.deepEqual([await log.read(first), await log.read(second)], [null, sent]);
+  assert.deepEqual(await log.areShown(), [false, true]);
   await log.database.close();
 });
 

@@ -213,17 +213,17 @@ export function expandRepeats(
 ): string | undefined {
   const form = stored === undefined ? undefined : readForm(stored);
   if (form === undefined) return stored;
-  const texts = form.bases.map((seq) => {
+  const sources = form.bases.map((seq) => {
     const other = others.get(Number(seq));
     return other === undefined ? undefined : (readForm(other)?.text ?? other);
   });
-  if (texts.includes(undefined)) return undefined;
+  if (sources.includes(undefined)) return undefined;
   let position = 0;
   let whole = "";
   for (const piece of form.pieces) {
     if (Array.isArray(piece)) {
       const [base, start, length] = piece.map(Number);
-      const text = base === -1 ? form.text : texts[base ?? 0];
+      const text = base === -1 ? form.text : sources[base ?? 0];
       whole += text?.substring(start ?? 0, (start ?? 0) + (length ?? 0)) ?? "";
     } else {
       whole += form.text.substring(position, position + Number(piece));

@@ -1,5 +1,5 @@
 import type { InStatement, Row } from "@libsql/client";
-import { isId } from "../../lib/ids.ts";
+import { isId, timeOfId } from "../../lib/ids.ts";
 import { giveWay } from "../../lib/pace.ts";
 import type { HookResults } from "../../schemas/hooks.ts";
 import type { LateHooks, LogBatch, LogContent, LogDetails } from "../../schemas/logs.ts";
@@ -223,6 +223,7 @@ async function findRow(parts: StoreParts, scope: LogScope, id: string): Promise<
       const index = batch.findIndex((details) => details.id === id);
       const details = batch[index];
       if (!details) continue;
+      if (timeOfId(id) < parts.shownSince()) return { details, content: null };
       const { rows } = await database.read({ sql, args: [...condition.args, seq] });
       try {
         return { details, content: (await loadContents(rows[0], scope, parts))(index) };
@@ -241,6 +242,8 @@ interface StoreParts {
   objects: ContentObjects | undefined;
   /** What the batches that this process wrote contain. */
   repeats: LogRepeats | undefined;
+  /** Unix milliseconds of the oldest request whose contents are shown. */
+  shownSince(): number;
 }
 
 /** Stores batches, all or none, and remembers what they contain. */
@@ -277,10 +280,20 @@ async function appendOnce(parts: StoreParts, batches: readonly LogBatch[]): Prom
   }
 }
 
-/** The log store over libSQL. Contents are compressed if the host can. Those in `objects` were moved there. */
-export function createLogStore(database: Database, codec?: TextCodec, objects?: ContentObjects): LogStore {
+/**
+ * The log store over libSQL. Contents are compressed if the host can. Those in `objects` were moved there.
+ *
+ * @param shownSince Unix milliseconds: contents of requests that began before are not shown, though others may still refer to
+ *   them. Default: all are.
+ */
+export function createLogStore(
+  database: Database,
+  codec?: TextCodec,
+  objects?: ContentObjects,
+  shownSince: () => number = () => 0,
+): LogStore {
   const repeats = codec?.digest && new LogRepeats(codec.digest.bind(codec));
-  const parts: StoreParts = { database, codec, objects, repeats };
+  const parts: StoreParts = { database, codec, objects, repeats, shownSince };
   const toStatements: LogStore["toStatements"] = (batches) => batches.flatMap((batch) => toInserts(batch, codec));
   return {
     toStatements,
@@ -292,7 +305,9 @@ export function createLogStore(database: Database, codec?: TextCodec, objects?: 
       const [row] = rows;
       if (!row) return new Map();
       const contentOf = await loadContents(row, scope, parts);
-      return new Map(readDetails(String(row.details)).map(({ id }, index) => [id, contentOf(index)]));
+      const since = shownSince();
+      const ids = readDetails(String(row.details)).map(({ id }) => id);
+      return new Map(ids.map((id, index) => [id, timeOfId(id) < since ? null : contentOf(index)]));
     },
     async addHooks(hooks) {
       await database.write([{ sql: addHooksSql, args: [JSON.stringify(hooks)] }]);

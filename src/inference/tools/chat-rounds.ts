@@ -39,7 +39,7 @@ class ChatRounds implements RoundForm {
   readonly #path: string;
   readonly #search: WebSearch;
   readonly #name: string;
-  readonly #texts: Record<string, string> = {};
+  readonly #written: Record<string, string> = {};
   #messages: Item[];
   #choice: unknown;
   /** Id, time and model of the first chunk: all rounds are one response. */
@@ -87,8 +87,8 @@ class ChatRounds implements RoundForm {
   async answer(body: Item, _say: Say): Promise<boolean> {
     const message = messageOf(body);
     for (const name of joined) {
-      const text = joinTexts(this.#texts[name], stringOf(message[name]));
-      if (text !== undefined) this.#texts[name] = text;
+      const text = joinTexts(this.#written[name], stringOf(message[name]));
+      if (text !== undefined) this.#written[name] = text;
     }
     const calls = objectsIn(message.tool_calls);
     const own = calls.filter((call) => functionOf(call).name === this.#name);
@@ -103,9 +103,11 @@ class ChatRounds implements RoundForm {
   }
 
   #annotations(): Item[] {
-    return findCitations(this.#texts.content ?? "", this.#search.pages).map(({ page: { url, title }, start, end }) => {
-      return { type: "url_citation", url_citation: { start_index: start, end_index: end, title, url } };
-    });
+    return findCitations(this.#written.content ?? "", this.#search.pages).map(
+      ({ page: { url, title }, start, end }) => {
+        return { type: "url_citation", url_citation: { start_index: start, end_index: end, title, url } };
+      },
+    );
   }
 
   finish(last: Item, { usage, isCut }: { usage: Item | undefined; isCut: boolean }): Item {
@@ -114,7 +116,7 @@ class ChatRounds implements RoundForm {
     const annotations = this.#annotations();
     const message = {
       ...said,
-      ...this.#texts,
+      ...this.#written,
       ...(annotations.length > 0 && { annotations }),
       ...(!isCut && Array.isArray(calls) && { tool_calls: calls }),
     };
@@ -133,7 +135,7 @@ class ChatRounds implements RoundForm {
     const separate = (name: string, text: unknown): unknown => {
       if (typeof text !== "string" || text === "" || begun.has(name)) return text;
       begun.add(name);
-      return afterEarlier(this.#texts[name], text);
+      return afterEarlier(this.#written[name], text);
     };
     return {
       push: (chunk) => {

@@ -21,7 +21,7 @@ const refusedCall: ToolOutcome = { text: "Cannot call the tool", isError: true }
 
 /** The text of blocks while they come, and the events of their citations. */
 class CitedBlocks {
-  readonly #texts = new Map<unknown, string>();
+  readonly #written = new Map<unknown, string>();
   readonly #cite: (text: string) => readonly Item[];
 
   constructor(cite: (text: string) => readonly Item[]) {
@@ -31,11 +31,11 @@ class CitedBlocks {
   /** Events that come before one of a block. */
   push({ type, index, content_block: block, delta }: Item): Item[] {
     if (type === "content_block_start" && isObject(block) && block.type === "text") {
-      this.#texts.set(index, stringOf(block.text) ?? "");
+      this.#written.set(index, stringOf(block.text) ?? "");
     } else if (type === "content_block_delta" && isObject(delta) && delta.type === "text_delta") {
-      this.#texts.set(index, `${this.#texts.get(index) ?? ""}${stringOf(delta.text) ?? ""}`);
+      this.#written.set(index, `${this.#written.get(index) ?? ""}${stringOf(delta.text) ?? ""}`);
     } else if (type === "content_block_stop") {
-      return this.#cite(this.#texts.get(index) ?? "").map((citation) => {
+      return this.#cite(this.#written.get(index) ?? "").map((citation) => {
         return { type: "content_block_delta", index, delta: { type: "citations_delta", citation } };
       });
     }

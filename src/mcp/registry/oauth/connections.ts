@@ -101,8 +101,8 @@ interface HeldConnection {
 
 function readSealed(text: string): SealedConnection | undefined {
   const value = parseJson(text);
-  // `store` sealed it, and the seal is bound to this row
-  return isObject(value) && typeof value.accessToken === "string" ? (value as unknown as SealedConnection) : undefined;
+  if (!isObject(value) || typeof value.accessToken !== "string") return undefined;
+  return value as unknown as SealedConnection; // `store` sealed it, and the seal is bound to this row
 }
 
 const wait = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds));
