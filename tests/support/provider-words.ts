@@ -16,7 +16,12 @@ interface OtherMeaning {
 const otherMeanings: readonly OtherMeaning[] = [
   { paths: ["src/admin/scim/", "src/schemas/scim.ts"], word: "meta", reason: "an attribute of every SCIM resource" },
   {
-    paths: ["src/routing/", "src/schemas/routing.ts", "src/openapi/routing-config.ts"],
+    paths: [
+      "src/routing/",
+      "src/schemas/routing.ts",
+      "src/openapi/routing-config.ts",
+      "src/inference/target/body-config.ts",
+    ],
     word: "passthrough",
     reason: "a member of configs",
   },

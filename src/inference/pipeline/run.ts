@@ -29,6 +29,7 @@ import { withinRequest } from "../guard/request-deadline.ts";
 import { createRequestGuard } from "../guard/request-guard.ts";
 import { answerSoftly } from "../guard/soft-denial.ts";
 import { toStreamed } from "../stream/replay.ts";
+import { readBodyConfig, withoutChoice } from "../target/body-config.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { checkLeaves, readLeafDestination } from "../target/config-target.ts";
 import { withModelBeside } from "../target/incomplete-request.ts";
@@ -229,7 +230,9 @@ export async function runTargets<Request extends Record<string, unknown>>(
   log.requestedModel = log.model;
   log.stream = streamed ?? Reflect.get(value, "stream") === true;
   const given = readRequestConfig(context, model);
-  const config = given instanceof Promise ? await given : given;
+  const found = given instanceof Promise ? await given : given;
+  const chosen = readBodyConfig(found, { operation, value }, context);
+  const config = chosen ?? found;
   log.named = config.named ?? null;
   addNumbers(context, numbersOfConfig(config.node));
   try {
@@ -238,7 +241,7 @@ export async function runTargets<Request extends Record<string, unknown>>(
     const deciding = decideAuto(config, { operation, value }, context);
     const auto = deciding instanceof Promise ? await deciding : deciding;
     const plan = planRequest(config, value, { ...parts, unfit, auto });
-    const caller = createCaller(withTargetModel(value, config), call, parts, config);
+    const caller = createCaller(withTargetModel(chosen ? withoutChoice(value) : value, config), call, parts, config);
     // awaited here: returning the promise costs two more turns
     const reply = await runPlan(config, plan, caller, context);
     // the response was made before it was known that the retries are used up

@@ -25,6 +25,7 @@ import { readPassthroughDestination, requireNativeRoute } from "../passthrough/p
 import { planRequest } from "../pipeline/run.ts";
 import { withoutOthers } from "../realtime/realtime.ts";
 import { requireRecord } from "../records/run-record.ts";
+import { readBodyConfig, withoutChoice } from "../target/body-config.ts";
 import { noteUser } from "../target/caller-metadata.ts";
 import { readConfigText, readRequestConfig } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
@@ -253,7 +254,9 @@ export async function explainConfig(
   const operation = operationOf(row);
   const record = row && "record" in row ? row.record : undefined;
   const body = readSample(value, row, context);
-  const found = await findConfig(value, { context, caller, model: operation && modelOf(body) });
+  const given = await findConfig(value, { context, caller, model: operation && modelOf(body) });
+  const chosen = operation && readBodyConfig(given, { operation, value: body }, context);
+  const found = chosen ?? given;
   // the plan shows fields of a saved config
   if (found.slug !== null) await requireSight(caller, "configs.read");
   if (!operation) requireSingleTarget(found, context);
@@ -269,7 +272,13 @@ export async function explainConfig(
     ...plan.unfit.map(({ label, reason }) => `${label}: left out, ${reason}`),
     ...plan.skipped.map(({ path, why }) => `${path}: left out, ${why}`),
   ];
-  const sample: Sample = { context, body: withTargetModel(body, found), config: found, operation, record };
+  const sample: Sample = {
+    context,
+    body: withTargetModel(chosen ? withoutChoice(body) : body, found),
+    config: found,
+    operation,
+    record,
+  };
   const attempts: ShownAttempt[] = [];
   for (const attempt of listAttempts(operation === "realtime" ? withoutOthers(root) : root)) {
     attempts.push(await showAttempt(attempt, sample, warnings));

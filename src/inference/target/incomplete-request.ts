@@ -3,6 +3,8 @@ import { findIssue, isMissing, refuseBody } from "../../endpoint/body.ts";
 import type { FormEndpoint, JsonEndpoint } from "../../endpoint.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ConfigNode } from "../../routing/config.ts";
+import { isOperation } from "../facts/operation-facts.ts";
+import { readBodyConfig } from "./body-config.ts";
 import { readRequestConfig } from "./config-source.ts";
 import { isFromRequest, listLeaves, storedNameOf } from "./config-target.ts";
 import { modelOf } from "./model-list.ts";
@@ -46,11 +48,13 @@ const givable = (issue: ReturnType<typeof findIssue>["issue"]): boolean =>
   issue?.path?.length === 1 && isMissing(issue);
 
 function requireCompletable(
-  { body: schema }: JsonEndpoint | FormEndpoint,
+  { body: schema, operation }: JsonEndpoint | FormEndpoint,
   value: Members,
-  config: RequestConfig,
+  given: RequestConfig,
   context: CallerContext,
 ): void {
+  const isRouted = operation !== undefined && isOperation(operation);
+  const config = (isRouted && readBodyConfig(given, { operation, value }, context)) || given;
   const issues = listCompleted(value, config, context).map((completed) => findIssue(schema, completed).issue);
   const [first] = issues;
   if (first !== undefined && issues.every((issue) => issue !== undefined)) refuseBody(first);

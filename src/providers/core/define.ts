@@ -189,6 +189,7 @@ export function defineProvider<Settings>(definition: ProviderDefinition<Settings
     aliases: definition.aliases ?? [],
     isKeyless: keyless,
     isFree: definition.free === true,
+    choosesItself: definition.choosesItself === true,
     charges: definition.charges,
     facts: definition.facts,
     describe,

@@ -233,6 +233,8 @@ export interface ProviderDefinition<Settings> {
   keyless?: boolean;
   /** Its calls cost nothing. Default: no. */
   free?: boolean;
+  /** It chooses among the models and providers that requests list itself: these fields are forwarded. Default: no. */
+  choosesItself?: boolean;
   settings: SettingsDefinition<Settings>;
   /** Base URL without a trailing slash; not used with a custom host. May throw if the settings are incomplete. */
   baseUrl: string | ((settings: Settings, facts: AddressFacts) => string);
@@ -392,6 +394,8 @@ export interface Provider {
   readonly isKeyless: boolean;
   /** Whether its calls cost nothing. */
   readonly isFree: boolean;
+  /** Whether it chooses itself among the models and providers that requests list. */
+  readonly choosesItself: boolean;
   /** Where the usage of a response says what the response cost. */
   readonly charges: ChargeRules | undefined;
   /** What its models take, for documentation. */

@@ -91,6 +91,8 @@ export interface OpenaiCompatibleOptions<Settings> extends OpenaiCompatibleRules
   keyless?: boolean;
   /** Its calls cost nothing. Default: no. */
   free?: boolean;
+  /** It chooses among the models and providers that requests list itself. Default: no. */
+  choosesItself?: boolean;
   /** Where the usage of a response says what the response cost. Default: nowhere. */
   charges?: ChargeRules;
   /** Default: the credential as a bearer token; none where the caller has none. */
@@ -230,6 +232,7 @@ export function openaiCompatible<Settings>(options: OpenaiCompatibleOptions<Sett
     ...(options.aliases && { aliases: options.aliases }),
     ...(options.keyless !== undefined && { keyless: options.keyless }),
     ...(options.free !== undefined && { free: options.free }),
+    ...(options.choosesItself !== undefined && { choosesItself: options.choosesItself }),
     ...(options.charges && { charges: options.charges }),
     ...(options.searches && { searches: options.searches }),
     baseUrl: options.baseUrl,

@@ -8,6 +8,8 @@ import { openrouterFacts } from "./facts.ts";
 /** OpenRouter (https://openrouter.ai/docs/api-reference/overview): its settings identify the calling application. */
 export const openrouter = openaiCompatible({
   slug: "openrouter",
+  // https://openrouter.ai/docs/guides/routing/model-fallbacks
+  choosesItself: true,
   baseUrl: "https://openrouter.ai/api",
   pathPrefix: "/v1",
   // other vendors' models support chat only
