@@ -74,6 +74,18 @@ for (const text of [
   });
 }
 
+test("secrets finds what begins anywhere in a long text, and nothing in long base64", async () => {
+  const token = `ghp_${some(36)}`;
+  for (const before of [0, 1, 8_150, 8_189, 8_190, 8_191, 8_192, 16_383, 16_384]) {
+    const { outcome } = await runCheck("secrets", { redact: true }, { text: `${" ".repeat(before)}${token} and more` });
+    assert.deepEqual(outcome.body, chatRequest(`${" ".repeat(before)}{{GITHUB_TOKEN_1}} and more`));
+  }
+  for (const first of "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/") {
+    const text = [...letters].map((second) => first + second + some(200)).join("\n");
+    assert.equal((await runCheck("secrets", {}, { text })).result?.data?.count, 0, `base64 that begins with ${first}`);
+  }
+});
+
 test("secrets leaves the text behind a private key without an end", async () => {
   const text = `-----BEGIN RSA PRIVATE KEY-----\n${some(64)}\n${some(64)}\n\nThat was the key of the server.`;
   const { outcome } = await runCheck("secrets", { redact: true }, { text });

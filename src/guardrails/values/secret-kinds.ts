@@ -118,7 +118,7 @@ const forms: Readonly<Record<string, readonly TokenForm[]>> = {
     after("dapi", "[0-9a-h]", 32),
     after("sbp_ pscale_tkn_ pscale_oauth_ pscale_pw_", "[A-Za-z0-9_.-]", 32, 64),
     after("dp.pt. dp.st. dp.ct. dp.sa.", "[A-Za-z0-9._-]", 40, 80),
-    after("fm2_ fm1_ FlyV1 ", "[A-Za-z0-9_+/=,-]", 60, openLength),
+    after("fm2_ fm1_ fm1a_ fm1r_", "[A-Za-z0-9_+/=,-]", 60, openLength),
     after("HRKU-", wide, 36, 80),
     after("pul-", hex, 40),
     after("tskey-", "[A-Za-z0-9-]", 20, 80),
