@@ -4,6 +4,8 @@ import { ValueFinder } from "../values/finder.ts";
 import { secretKinds } from "../values/secret-kinds.ts";
 import { searchValues, type ValueSearch, windowOf } from "../values/value-check.ts";
 
+/** Most guardrails look for all kinds: they share what finds them. */
+const allKinds = new ValueFinder(secretKinds);
 const names = secretKinds.map(({ name }) => name);
 
 const Secrets = v.pipe(
@@ -16,8 +18,8 @@ const Secrets = v.pipe(
   v.check(({ redact, not }) => !redact || !not, "cannot have both redact and not"),
   v.check(({ redact, restore }) => redact || !restore, "cannot have restore without redact"),
   v.transform(({ kinds, ...others }): ValueSearch => {
-    const chosen = secretKinds.filter(({ name }) => kinds === undefined || kinds.includes(name));
-    return { ...others, finder: new ValueFinder(chosen), noun: "credentials" };
+    const finder = kinds ? new ValueFinder(secretKinds.filter(({ name }) => kinds.includes(name))) : allKinds;
+    return { ...others, finder, noun: "credentials" };
   }),
 );
 

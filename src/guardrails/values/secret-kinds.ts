@@ -1,4 +1,4 @@
-import { isWordCode, type ValueKind } from "./finder.ts";
+import { ascii, isWordCode, type ValueKind } from "./finder.ts";
 
 /** Form of a token: what it begins with, and the sticky pattern of the rest. */
 interface TokenForm {
@@ -6,6 +6,8 @@ interface TokenForm {
   readonly rest: RegExp;
   /** Most characters of the rest. */
   readonly longest: number;
+  /** Characters that may follow prefixes of less than three. */
+  readonly next?: string;
   /** What follows must not continue it. Default: letters and digits. */
   readonly isOpen?: true;
 }
@@ -94,13 +96,13 @@ const forms: Readonly<Record<string, readonly TokenForm[]>> = {
   STRIPE_KEY: [after("sk_live_ sk_test_ rk_live_ rk_test_ whsec_", word, 16, 255)],
   CHAT_TOKEN: [
     after("discord.com/api/webhooks/ discordapp.com/api/webhooks/", "[A-Za-z0-9/_-]", 60, 120),
-    { prefixes: "1 2 3 4 5 6 7 8 9".split(" "), rest: /\d{7,9}:AA[A-Za-z0-9_-]{33}/y, longest: 46 },
+    { prefixes: [..."123456789"], next: ascii.digits, rest: /\d{7,9}:AA[A-Za-z0-9_-]{33}/y, longest: 46 },
   ],
   MAIL_SERVICE_KEY: [
     { prefixes: ["SG."], rest: /[A-Za-z0-9_-]{16,32}\.[A-Za-z0-9_-]{32,64}/y, longest: 97 },
     after("key-", hex, 32),
     after("xkeysib-", "[0-9a-f]{64}-[A-Za-z0-9]{16}", 1),
-    after("SK", hex, 32),
+    { ...after("SK", hex, 32), next: "0123456789abcdef" },
     after("re_", "[A-Za-z0-9_]", 30, 48),
   ].map((form) => ({ ...form, longest: Math.max(form.longest, 97) })),
   PACKAGE_TOKEN: [
@@ -168,17 +170,20 @@ function endOf(forms: readonly TokenForm[], text: string, at: number): number | 
   return best;
 }
 
-/** Second characters of the tokens; those of short prefixes are digits. */
-function secondsOf(forms: readonly TokenForm[]): string {
-  const seconds = forms.flatMap(({ prefixes }) => prefixes.map((prefix) => prefix.charAt(1) || "0123456789"));
-  return [...new Set(seconds.join(""))].join("");
+/** With what tokens begin: at least three characters. */
+function beginningsOf({ prefixes, next = "" }: TokenForm): string[] {
+  let beginnings = [...prefixes];
+  while (beginnings.some(({ length }) => length < 3)) {
+    beginnings = beginnings.flatMap((one) => (one.length < 3 ? [...next].map((character) => one + character) : [one]));
+  }
+  return beginnings;
 }
 
 /** Kinds of credentials that have a form, by which text is searched. */
 export const secretKinds: readonly ValueKind[] = Object.entries(forms).map(([name, of]) => ({
   name,
   starts: of.flatMap(({ prefixes }) => prefixes.map((prefix) => prefix.charAt(0))).join(""),
-  seconds: secondsOf(of),
+  beginnings: of.flatMap(beginningsOf),
   longest: Math.max(...of.map(({ prefixes, longest }) => longest + Math.max(...prefixes.map(({ length }) => length)))),
   end: (text, at) => endOf(of, text, at),
 }));
