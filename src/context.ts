@@ -35,6 +35,7 @@ import type { IdFactory } from "./lib/ids.ts";
 import { type Metadata, readBaggage, readMetadata, readTraceparent } from "./lib/metadata.ts";
 import type { Outbound, SocketOutbound } from "./lib/outbound.ts";
 import { findPathProblem, isValidHost } from "./lib/path.ts";
+import type { ReceivedJson } from "./lib/received-json.ts";
 import type { Timers } from "./lib/timers.ts";
 import type { TokenCounter } from "./lib/token-count.ts";
 import type { SocketAcceptance } from "./lib/websocket.ts";
@@ -278,6 +279,8 @@ export interface RequestContext {
   readonly log: CallRecord;
   /** Replacements for numbers in the parsed body that lose precision; absent without such numbers. */
   numbers?: ExactNumbers;
+  /** A long JSON body as it came; absent for short ones, and for those of which the log has only the beginning. */
+  received?: ReceivedJson;
   /** The parsed body of a control plane request, for its audit row; absent without a body. */
   adminBody?: unknown;
   /** Memory held for bodies of this request; absent while all are small. */

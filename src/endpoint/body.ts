@@ -13,10 +13,11 @@ import { type BodyBounds, BodyError, inflate, readBytes, receiveTimes, uploadTim
 import { hasLongDigits, pathOfNumber, shelterNumbers } from "../lib/exact-numbers.ts";
 import { readFields } from "../lib/form.ts";
 import { firstPlainIssue } from "../lib/issues.ts";
-import { bodyLimits, decodeUtf8, scanJson } from "../lib/json.ts";
+import { bodyLimits, decodeUtf8, isObject, scanJson } from "../lib/json.ts";
 import { boundaryOf, FormError, readForm } from "../lib/multipart.ts";
+import { ReceivedJson } from "../lib/received-json.ts";
 import { turns } from "../lib/turns.ts";
-import { beginningOf } from "../logs/body.ts";
+import { beginningOf, maxLoggedBody } from "../logs/body.ts";
 
 const codings = new Set(["gzip", "deflate"]);
 
@@ -116,10 +117,11 @@ export function isJsonType(type: string): boolean {
 /** Digits of a possibly inexact number, for text so short that scanning its bytes does not pay. */
 const suspectForm = /\d{16}|\d[eE]\+?\d/;
 
-/** The text of a body, and whether numbers in it may lose precision. */
+/** The text of a body, whether numbers in it may lose precision, and how many names of fields it has; 0 if it is short. */
 interface BodyText {
   text: string;
   hasInexact: boolean;
+  names: number;
 }
 
 /** Decodes a body and checks its structure. */
@@ -131,13 +133,13 @@ function readText(bytes: Uint8Array): BodyText {
     throw new InvalidRequestError("Cannot read the body: it is not UTF-8", { cause, code: "invalid_body" });
   }
   const isShort = bytes.length < (bodyLimits.ignoredBelow ?? 0);
-  const { excess, hasSuspects } = isShort
-    ? { excess: undefined, hasSuspects: suspectForm.test(text) }
+  const { excess, hasSuspects, names } = isShort
+    ? { excess: undefined, hasSuspects: suspectForm.test(text), names: 0 }
     : scanJson(bytes);
   if (excess !== undefined) {
     throw new InvalidRequestError(`Cannot read the body: it has ${excess}`, { code: "invalid_body" });
   }
-  return { text, hasInexact: hasSuspects || (!isShort && hasLongDigits(bytes)) };
+  return { text, hasInexact: hasSuspects || (!isShort && hasLongDigits(bytes)), names };
 }
 
 /** The text to parse, with replacements for numbers that lose precision. */
@@ -164,10 +166,22 @@ function parseText(parsable: string, context: RequestContext): unknown {
   return value;
 }
 
+/** Shorter bodies are written again: that is as fast. */
+const shortestSplice = 16 * 1024;
+
+/** Notes the bytes of a long object, which the log holds too. */
+function noteReceived(bytes: Uint8Array, value: unknown, { names }: BodyText, context: RequestContext): void {
+  if (bytes.length < shortestSplice || bytes.length > maxLoggedBody) return;
+  // others may not drop a byte order mark
+  if (bytes[0] === 0x7b && isObject(value)) context.received = new ReceivedJson(value, bytes, names);
+}
+
 function parseBody(bytes: Uint8Array, context: RequestContext): JsonBody<unknown> {
   context.log.requestBody = beginningOf(bytes);
   const read = readText(bytes);
-  return { value: parseText(shelterText(bytes, read, context), context), text: read.text };
+  const value = parseText(shelterText(bytes, read, context), context);
+  noteReceived(bytes, value, read, context);
+  return { value, text: read.text };
 }
 
 /** From this size on, each step of parsing runs in a separate turn of the event loop: other requests go on in between. */

@@ -88,6 +88,8 @@ interface JsonScan {
   hasSuspects: boolean;
   /** Values in all; 0 where a limit is exceeded. */
   values: number;
+  /** Names of fields in all; 0 where a limit is exceeded. */
+  names: number;
 }
 
 /**
@@ -100,7 +102,7 @@ export function findJsonExcess(bytes: Uint8Array, limits: JsonLimits = bodyLimit
   return scanJson(bytes, limits).excess;
 }
 
-const excessive = (excess: string): JsonScan => ({ excess, hasSuspects: false, values: 0 });
+const excessive = (excess: string): JsonScan => ({ excess, hasSuspects: false, values: 0, names: 0 });
 
 /** As `findJsonExcess`, and looks for inexact numbers. */
 export function scanJson(bytes: Uint8Array, limits: JsonLimits = bodyLimits): JsonScan {
@@ -108,6 +110,7 @@ export function scanJson(bytes: Uint8Array, limits: JsonLimits = bodyLimits): Js
   const keys = new Uint32Array(limits.depth + 1);
   let depth = 0;
   let values = 1;
+  let names = 0;
   for (let index = 0; index < bytes.length; index++) {
     switch (bytes[index]) {
       case quote:
@@ -126,6 +129,7 @@ export function scanJson(bytes: Uint8Array, limits: JsonLimits = bodyLimits): Js
         if (closesNothing(bytes, index, (bytes[index] ?? 0) - 2)) values--;
         break;
       case 0x3a: // :
+        names++;
         keys[depth] = (keys[depth] ?? 0) + 1;
         if ((keys[depth] ?? 0) > limits.keys) return excessive(`more than ${limits.keys} members in one object`);
         break;
@@ -150,7 +154,7 @@ export function scanJson(bytes: Uint8Array, limits: JsonLimits = bodyLimits): Js
     }
   }
   if (values > limits.values) return excessive(excessOfValues(limits));
-  return { excess: undefined, hasSuspects, values };
+  return { excess: undefined, hasSuspects, values, names };
 }
 
 function excessOfValues(limits: JsonLimits): string {

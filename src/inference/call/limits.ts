@@ -57,7 +57,9 @@ function estimate(
   log: CallRecord,
 ): Estimate {
   if (!countTokens && money.length === 0) return nothing;
-  const length = typeof body === "string" ? body.length : 0;
+  // JSON may be sent as the bytes that came; forms begin with a hyphen
+  const isJson = typeof body === "string" || (request !== undefined && body instanceof Uint8Array && body[0] === 0x7b);
+  const length = isJson ? body.length : 0;
   const asked = readOutputBound(request);
   const prompt = Math.ceil(length / bytesOfToken);
   const output = Math.min(asked ?? mostReserved, mostReserved);

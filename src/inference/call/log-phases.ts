@@ -23,12 +23,17 @@ interface Conversion {
   readonly made: unknown;
 }
 
+/** Whether a body is there as a whole, not as a stream. */
+function isWhole(body: PreparedCall["body"]): body is string | Uint8Array {
+  return typeof body === "string" || body instanceof Uint8Array;
+}
+
 /** Records what is sent to a provider, where it differs from the caller's request and the row may show it. */
 export function noteSent({ request, made }: Conversion, call: PreparedCall, context: CallerContext): void {
   const { log } = context;
   log.phases = null;
   const { given } = log;
-  if (given === null || typeof made !== "object" || made === null || typeof call.body !== "string") return;
+  if (given === null || typeof made !== "object" || made === null || !isWhole(call.body)) return;
   if (isSame(given, made) || keepsNothing(context)) return;
   const { method, headers, body } = call;
   const isChanged = !isSame(given, request);

@@ -54,6 +54,7 @@ function prepareCall(
   operation: ServedOperation,
   { destination, form }: Target,
   forwarded: Record<string, string>,
+  { numbers, received }: CallerContext,
 ): { call: PreparedCall; made?: unknown } {
   const { method, path, streamed, media } = operation;
   const headers = Object.assign(forwarded, operation.headers(forwarded));
@@ -64,7 +65,7 @@ function prepareCall(
   const sent = { provider, customHost, credential, method, path, headers, raw: false };
   const call: PreparedCall = managed ? { ...sent, managed } : sent;
   if (method === "GET") return { call };
-  const encoded = encodeBody(operation, form);
+  const encoded = encodeBody(operation, form, numbers ? undefined : received);
   Object.assign(headers, encoded.headers);
   call.body = encoded.body;
   return { call, made: encoded.made };
@@ -290,7 +291,7 @@ export async function callTarget<Name extends OperationName>(
   let operation = managed?.restrictedTo ? requireCalled(served, destination, headers) : served;
   // a request that may be sent again gets its own copy of the headers for its credential
   const prepare = () => {
-    const { call, made } = prepareCall(operation, target, operation.repair ? { ...headers } : headers);
+    const { call, made } = prepareCall(operation, target, operation.repair ? { ...headers } : headers, context);
     noteSent({ request, made }, call, context);
     return call;
   };

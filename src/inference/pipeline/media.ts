@@ -4,7 +4,9 @@ import type { HeldForm } from "../../endpoint.ts";
 import { BodyError, countBytes, uploadTimes } from "../../lib/body.ts";
 import { toParts } from "../../lib/form.ts";
 import { FieldWatcher } from "../../lib/form-watcher.ts";
+import { isObject } from "../../lib/json.ts";
 import { boundaryOf, FormFile, writeForm } from "../../lib/multipart.ts";
+import type { ReceivedJson } from "../../lib/received-json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { FormRequest } from "../../providers/core/operations.ts";
 import type { ServedOperation } from "../adapt/operation.ts";
@@ -76,12 +78,15 @@ function holdsFiles(body: unknown): boolean {
 }
 
 /**
- * The body of an upstream's request with its headers: the client's original form where nothing changed. `made` is the
+ * The body of an upstream's request with its headers: the bytes of the client where nothing changed. `made` is the
  * value of a JSON body.
+ *
+ * @param received The client's JSON, if its numbers can be sent as they were parsed.
  */
 export function encodeBody(
   operation: ServedOperation,
   form: SentForm | undefined,
+  received: ReceivedJson | undefined,
 ): { body: string | Uint8Array | ReadableStream<Uint8Array>; headers: Record<string, string>; made?: unknown } {
   if (isStreamedForm(form)) {
     const { contentType, length, stream } = form;
@@ -91,7 +96,10 @@ export function encodeBody(
   const made = operation.body();
   if (form && made === form.fields) return { body: form.bytes, headers: { "content-type": form.contentType } };
   const isForm = made instanceof FormRequest || operation.media.isForm || holdsFiles(made);
-  if (!isForm) return { body: JSON.stringify(made), headers: { "content-type": "application/json" }, made };
+  if (!isForm) {
+    const unchanged = isObject(made) ? received?.write(made) : undefined;
+    return { body: unchanged ?? JSON.stringify(made), headers: { "content-type": "application/json" }, made };
+  }
   const boundary = `form-${crypto.randomUUID()}`;
   const members = made instanceof FormRequest ? made.members : Object(made);
   return {

@@ -7,6 +7,8 @@ import type { ModelFacts } from "../../schemas/model-facts.ts";
 import { version } from "../../version.ts";
 import type { AuthTools, BoundProvider } from "./types.ts";
 
+const decoder = new TextDecoder();
+
 /** Name and version the gateway sends to upstreams. */
 export const productName = `gateway/${version}`;
 
@@ -82,7 +84,7 @@ export function addressOf(
 export function sendCall(call: ProviderCall, tools: AuthTools): Promise<Response> {
   const { provider, method, path, signal, body, customHost } = call;
   if (provider.local && customHost === undefined) {
-    const text = typeof body === "string" ? body : "";
+    const text = body instanceof Uint8Array ? decoder.decode(body) : typeof body === "string" ? body : "";
     return provider.local({ method, path, body: text, signal, now: tools.clock.now() });
   }
   const headers = Object.assign(call.headers, authenticate(call, tools));
