@@ -60,18 +60,38 @@ const maxRetries = 5;
 /** A secret in a file of declared state. */
 const toVariable = (name: string) => ({ $env: name });
 
+/** Gives each name once: another one with a number where it is taken. */
+class FreeNames {
+  readonly #next = new Map<string, number>();
+
+  find(name: string, end: string, isTaken: (name: string) => boolean): string {
+    if (!isTaken(name)) return name;
+    for (let number = this.#next.get(name) ?? 2; ; number++) {
+      const other = `${name}${end}${number}`;
+      if (isTaken(other)) continue;
+      this.#next.set(name, number + 1);
+      return other;
+    }
+  }
+}
+
 /** Collects what an old configuration becomes. */
 export class MoveDraft {
   readonly #workspace: string;
   readonly #integrations = new Map<string, Fields>();
+  /** Slugs of integrations by their fields as JSON. */
+  readonly #slugs = new Map<string, string>();
   readonly #configs = new Map<string, Fields>();
   readonly #aliases = new Map<string, Fields>();
-  readonly #sections = new Map<string, Record<string, Fields>>();
+  readonly #sections = new Map<string, Map<string, Fields>>();
   readonly #fields: Fields = {};
   readonly #notes: Note[] = [];
-  readonly #secrets: Record<string, string> = {};
+  readonly #secrets = new Map<string, string>();
+  /** Variables of secrets, by the name that was wanted and the secret. */
+  readonly #variables = new Map<string, string>();
+  readonly #free = new FreeNames();
   readonly #models = new Set<string>();
-  readonly #pools = new Map<string, readonly Deployment[]>();
+  readonly #pools = new Map<string, Deployment[]>();
 
   /** @param workspace Slug of the workspace that gets everything. */
   constructor(workspace: string) {
@@ -91,30 +111,40 @@ export class MoveDraft {
     if (typeof value !== "string" || value === "") return undefined;
     const named = reference.exec(value)?.[1];
     if (named !== undefined) return toVariable(named);
-    let own = name.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
-    while (Object.hasOwn(this.#secrets, own) && this.#secrets[own] !== value) own += "_2";
-    this.#secrets[own] = value;
+    const wanted = name.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
+    const asked = `${wanted}\n${value}`;
+    const own = this.#variables.get(asked) ?? this.#free.find(wanted, "_", (one) => this.#secrets.has(one));
+    this.#variables.set(asked, own);
+    this.#secrets.set(own, value);
     return toVariable(own);
   }
 
   /** The slug of an integration with these fields: one that was made before, or a new one. */
   integration(provider: string, fields: Fields): string {
     const wanted = { ai_provider_id: provider, ...fields };
-    for (const [slug, one] of this.#integrations) if (JSON.stringify(one) === JSON.stringify(wanted)) return slug;
-    let slug = provider;
-    for (let number = 2; this.#integrations.has(slug); number++) slug = `${provider}-${number}`;
+    const json = JSON.stringify(wanted);
+    const known = this.#slugs.get(json);
+    if (known !== undefined) return known;
+    const slug = this.#free.find(provider, "-", (one) => this.#integrations.has(one));
     this.#integrations.set(slug, wanted);
+    this.#slugs.set(json, slug);
     return slug;
   }
 
   /** Changes an integration that was made. */
   extend(slug: string, change: (fields: Fields) => Fields): void {
-    this.#integrations.set(slug, change(this.#integrations.get(slug) ?? {}));
+    const former = this.#integrations.get(slug) ?? {};
+    const fields = change(former);
+    this.#slugs.delete(JSON.stringify(former));
+    this.#slugs.set(JSON.stringify(fields), slug);
+    this.#integrations.set(slug, fields);
   }
 
   /** How a name of a model is served; called again for each deployment. */
   deploy(name: string, deployment: Deployment): void {
-    this.#pools.set(name, [...(this.#pools.get(name) ?? []), deployment]);
+    const pool = this.#pools.get(name);
+    if (pool) pool.push(deployment);
+    else this.#pools.set(name, [deployment]);
   }
 
   /** The names that were deployed. */
@@ -140,8 +170,7 @@ export class MoveDraft {
   }
 
   #addConfig(name: string, config: Fields): string {
-    let slug = `pc-${toSlug(name)}`;
-    while (this.#configs.has(slug)) slug += "-2";
+    const slug = this.#free.find(`pc-${toSlug(name)}`, "-", (one) => this.#configs.has(one));
     this.#configs.set(slug, { name, config });
     return slug;
   }
@@ -183,7 +212,8 @@ export class MoveDraft {
 
   /** A record of another section. */
   record(section: string, name: string, fields: Fields): void {
-    this.#sections.set(section, { ...this.#sections.get(section), [name]: fields });
+    const records = this.#sections.get(section) ?? new Map<string, Fields>();
+    this.#sections.set(section, records.set(name, fields));
   }
 
   /** A field of the workspace. */
@@ -192,18 +222,19 @@ export class MoveDraft {
   }
 
   finish(): Moved {
-    const lists: [string, Record<string, Fields>][] = [
-      ["integrations", Object.fromEntries(this.#integrations)],
-      ["configs", Object.fromEntries(this.#configs)],
-      ["model_aliases", Object.fromEntries(this.#aliases)],
+    const lists: [string, ReadonlyMap<string, Fields>][] = [
+      ["integrations", this.#integrations],
+      ["configs", this.#configs],
+      ["model_aliases", this.#aliases],
       ...this.#sections,
     ];
-    const filled = lists.filter(([, records]) => Object.keys(records).length > 0);
-    const place = { ...this.#fields, ...Object.fromEntries(filled) };
+    const filled = lists.filter(([, records]) => records.size > 0);
+    const sections = filled.map(([name, records]) => [name, Object.fromEntries(records)] as const);
+    const place = { ...this.#fields, ...Object.fromEntries(sections) };
     return {
       document: { version: 1, workspaces: { [this.#workspace]: place } },
       notes: this.#notes,
-      secrets: this.#secrets,
+      secrets: Object.fromEntries(this.#secrets),
       models: [...this.#models],
     };
   }

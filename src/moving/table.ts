@@ -1,7 +1,8 @@
 import { isObject } from "../lib/json.ts";
 
-/** Most rows of a table. */
+/** Most rows of a table, and most columns. */
 const maxRows = 100_000;
+const maxColumns = 200;
 
 /** The cells of each line of a text with commas (RFC 4180). */
 function readCells(text: string): string[][] {
@@ -27,6 +28,7 @@ export function readTable(text: string, parse: (text: string) => unknown): Recor
   if (Array.isArray(list)) return list.filter(isObject);
   const [names = [], ...rows] = readCells(text);
   if (names.length < 2) throw new Error("Cannot read the table: it is neither JSON nor CSV with a line of names");
+  if (names.length > maxColumns) throw new Error(`Cannot read the table: it has more than ${maxColumns} columns`);
   return rows.map((cells) => {
     const entries = names.map((name, index) => [name.trim(), cells[index] ?? ""] as const);
     return Object.fromEntries(entries.filter(([, cell]) => cell !== ""));

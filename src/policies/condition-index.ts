@@ -1,4 +1,5 @@
 import { BoundedMap } from "../lib/bounded-map.ts";
+import type { Pattern } from "../lib/wildcards.ts";
 import {
   type CompiledCondition,
   type Condition,
@@ -14,7 +15,6 @@ import {
   type Subject,
   Values,
 } from "./conditions.ts";
-import type { Pattern } from "./wildcards.ts";
 
 /** Something that applies where all its conditions hold. */
 export interface Conditional {

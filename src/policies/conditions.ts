@@ -1,7 +1,7 @@
 import { memoizeText } from "../lib/bounded-map.ts";
 import { foldName } from "../lib/fold-name.ts";
+import { Pattern } from "../lib/wildcards.ts";
 import { overflowBucket } from "./limit-store.ts";
-import { Pattern } from "./wildcards.ts";
 
 /** What conditions know of a request at the target it is about to call. */
 export interface Subject {

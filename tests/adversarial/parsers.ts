@@ -44,12 +44,15 @@ import { mcpServer } from "../mcp/support.ts";
 import { message as awsMessage } from "../support/aws-message.ts";
 import { fittingCases } from "./fitting-cases.ts";
 import type { Grammar } from "./mutations.ts";
+import { operatorCases } from "./operator-cases.ts";
 
 /** A parser of bytes from others. */
 export interface ParserCase extends Grammar {
   readonly name: string;
   /** Bytes that it may make of an input of any size. */
   readonly madeBytes?: number;
+  /** A command, a start or a separate thread reads it: nobody waits for its loop. */
+  readonly isAlone?: true;
   /** Reads an input; the budget that counted, where the parser takes one. */
   parse(input: Uint8Array): Promise<Budget | undefined>;
   /** Errors by which it refuses input. */
@@ -324,6 +327,7 @@ const jsonRefusals = [ExcessError, SyntaxError, TypeError];
 /** Parsers of bytes from others. Those with a budget say how long they hold the loop; others are bounded by their input. */
 export const parserCases: readonly ParserCase[] = [
   ...fittingCases,
+  ...operatorCases,
   {
     name: "Protocol Buffers",
     seeds: [Uint8Array.from(traces), Uint8Array.from(bytesField(1, bytesField(2, bytesField(2, span))))],

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { Pattern } from "../../src/lib/wildcards.ts";
 import { type Conditional, ConditionIndex } from "../../src/policies/condition-index.ts";
 import { bucketOf, type Condition, type Subject } from "../../src/policies/conditions.ts";
 import { overflowBucket } from "../../src/policies/limit-store.ts";
-import { Pattern } from "../../src/policies/wildcards.ts";
 
 const subject: Subject = {
   organisationId: "org-1",

@@ -13,6 +13,8 @@ export interface FoundPage {
 
 /** Most pages that are read from one answer. */
 const maxPages = 50;
+/** Most lines of a text in which pages are looked for. */
+const maxLines = 20_000;
 
 /** A page of a list of results, whose names differ between search providers. */
 function toPage(item: Item): FoundPage | undefined {
@@ -47,7 +49,7 @@ function listIn(value: unknown): unknown {
 function pagesInLines(text: string): FoundPage[] {
   const pages: FoundPage[] = [];
   let title: string | undefined;
-  for (const line of text.split("\n")) {
+  for (const line of text.split("\n", maxLines)) {
     const [, name = "", value = ""] = /^[\s*_-]{0,8}(title|url|link)[*_]{0,2}:\s?(.{1,2000})$/i.exec(line) ?? [];
     if (/^title$/i.test(name)) title = value.trim();
     const url = name === "" || /^title$/i.test(name) ? "" : value.trim();

@@ -1,4 +1,5 @@
 import { BoundedMap } from "../../lib/bounded-map.ts";
+import { Pattern } from "../../lib/wildcards.ts";
 import { type EffortLevel, effortLevels, type ModelFacts } from "../../schemas/model-facts.ts";
 
 /** Facts of the models whose names match. */
@@ -40,9 +41,6 @@ const maxNames = 1_000;
 /** Longest name that is looked up: what is longer names no model. */
 const maxNameLength = 256;
 
-const toPattern = (glob: string): RegExp =>
-  new RegExp(`^${glob.replace(/[.+?^${}()|[\]\\]/g, "\\$&").replaceAll("*", ".*")}$`);
-
 /**
  * Looks facts up by the name of a model. Names that no row matches count as the newest generation at the provider's own host.
  * At a custom host they may be any other server's, so only what holds for all models is known of them.
@@ -57,8 +55,8 @@ interface KnownFacts {
 
 /** Finds the facts of the first row that matches a name in lower case. */
 function createRowFinder(rows: readonly FactRow[]): (name: string) => ModelFacts | undefined {
-  const patterns = rows.map(({ match, facts }) => ({ patterns: match.map(toPattern), facts }));
-  return (name) => patterns.find((one) => one.patterns.some((pattern) => pattern.test(name)))?.facts;
+  const patterns = rows.map(({ match, facts }) => ({ patterns: match.map((text) => new Pattern(text)), facts }));
+  return (name) => patterns.find((one) => one.patterns.some((pattern) => pattern.fits(name)))?.facts;
 }
 
 /** Reads a table. */

@@ -6,6 +6,8 @@ import type { ConversionOptions } from "../core/types.ts";
 const known: ReadonlySet<string> = new Set(["model", "query", "max_results", "search_domain_filter", "country"]);
 /** Results of a request that names no number. */
 const defaultResults = 5;
+/** Most pages of an answer that are read. Providers find a hundred at most. */
+const maxPages = 1_000;
 
 /** Unknown fields, which are forwarded unchanged. */
 export function unknownMembers(request: SearchRequest): Record<string, unknown> {
@@ -84,7 +86,8 @@ export function toSearchAnswer(
   { answerId }: Pick<ConversionOptions, "answerId">,
 ): SearchResponse {
   const hosts = hostsOf(request);
-  const results = pages.flatMap((page) => toResult(page) ?? []).filter(({ url }) => isAllowed(url, hosts));
+  const read = pages.slice(0, maxPages);
+  const results = read.flatMap((page) => toResult(page) ?? []).filter(({ url }) => isAllowed(url, hosts));
   return {
     object: "search",
     id: (answerId ?? "0").replace(/^(?:chatcmpl-)?/, "search-"),
