@@ -2,8 +2,17 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import * as v from "valibot";
 import type { ConversionOptions, OperationAdapter, Provider } from "../../src/providers/core/types.ts";
+import { openaiCompatible } from "../../src/providers/outside.ts";
 import { builtInProviders } from "../../src/providers/registry.ts";
+
+/** A provider whose declaration says nothing of its responses. */
+const undeclared = openaiCompatible({
+  slug: "undeclared",
+  baseUrl: "https://api.undeclared.example/v1",
+  settings: { prefix: "undeclared", schema: v.object({}) },
+});
 
 /** Settings of providers that need some. */
 const settings: Readonly<Record<string, string>> = {
@@ -101,7 +110,7 @@ function received(chat: OperationAdapter<"chat">, extra: Partial<ConversionOptio
   });
 }
 
-for (const provider of builtInProviders) {
+for (const provider of [...builtInProviders, undeclared]) {
   const chat = streamOthers.has(provider.slug) ? undefined : chatOf(provider);
   if (!chat) continue;
   // OpenAI's own stream is forwarded as it is

@@ -2,7 +2,6 @@ import * as v from "valibot";
 import { bearer } from "../core/headers.ts";
 import { secretSetting } from "../core/settings.ts";
 import { openaiCompatible } from "../openai-compatible/mod.ts";
-import { extraFieldRules } from "../openai-compatible/vendors/declare.ts";
 
 /** Modal (https://modal.com/docs/guide/webhook-proxy-auth): custom servers, protected by a pair of proxy tokens. */
 export const modal = openaiCompatible({
@@ -18,5 +17,4 @@ export const modal = openaiCompatible({
     ...(key !== undefined && { "modal-key": key }),
     ...(secret !== undefined && { "modal-secret": secret }),
   }),
-  ...extraFieldRules,
 });

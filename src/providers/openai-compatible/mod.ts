@@ -72,12 +72,14 @@ export interface OpenaiCompatibleRules extends MediaRules {
   embedsStringsOnly?: boolean;
   /** Maximum number of embedding inputs per call. */
   embedsAtMost?: number;
-  /** How responses differ. Absent: responses and streams are returned unchanged. */
-  answers?: AnswerRules;
-  /** Responses and stream parts are returned unchanged when `answers` would not change them. */
+  /**
+   * How responses differ. Absent: reasoning, other fields and the indexes of calls get OpenAI's form, and what has it already is
+   * returned byte for byte. `own`: they are OpenAI's, and returned unchanged; strict chats of custom hosts lose their reasoning,
+   * as OpenAI's contain none.
+   */
+  answers?: AnswerRules | "own";
+  /** With rules in `answers`: what has OpenAI's form already is returned byte for byte, as without them. */
   rarelyChanged?: boolean;
-  /** Without `answers`: strict chats on custom hosts contain no reasoning, as OpenAI's contain none. */
-  hidesReasoning?: boolean;
 }
 
 /** Differences between providers that speak OpenAI's shapes. */
@@ -142,15 +144,17 @@ function hasTools(request: object): boolean {
 
 /** A chat or text completion. */
 function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCompatibleRules): TextAdapter {
-  const { pathPrefix = "", answers } = rules;
+  const { pathPrefix = "", answers: declared } = rules;
   const path = pathPrefix + (kind === "chat" ? "/chat/completions" : "/completions");
   const adapter: TextAdapter = {
     path: () => path,
     toUpstream: createRequestMap(slug, withDefaultModel(rules[kind], rules.model), { streams: true }),
   };
-  if (!answers) return { ...adapter, ...(rules.hidesReasoning && kind === "chat" && reasoningHidden) };
+  if (declared === "own") return { ...adapter, ...(kind === "chat" && reasoningHidden) };
+  const answers = declared ?? {};
+  const rarelyChanged = declared === undefined || rules.rarelyChanged;
   const reader = { ...answers, slug, kind, calledMembers: calledMembers(answers) };
-  const read = rules.rarelyChanged ? createAnswerCorrector(reader) : createAnswerReader(reader);
+  const read = rarelyChanged ? createAnswerCorrector(reader) : createAnswerReader(reader);
   // whether calls will follow is not known while reasoning is streamed: it stays where the request has tools
   const streamed = (request: object) => (hasTools(request) ? reader : { ...reader, calledMembers: plainMessage });
   const corrected: Pick<typeof adapter, "chunkCorrector"> = {
@@ -165,7 +169,7 @@ function textOperation(slug: string, kind: "chat" | "complete", rules: OpenaiCom
       const mapper = createChunkMapper(streamed(request), options);
       return demandsDetails(answers) ? withDetails(mapper, options) : mapper;
     },
-    ...(rules.rarelyChanged && corrected),
+    ...(rarelyChanged && corrected),
   };
 }
 

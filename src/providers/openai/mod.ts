@@ -19,7 +19,7 @@ export const openai = openaiCompatible({
   searches: (operation, model) =>
     operation === "responses" || (operation === "chat" && /-search-(?:preview|api)(?:-|$)/.test(model)),
   hasLogprobs: true,
-  hidesReasoning: true,
+  answers: "own",
   moderates: true,
   realtime: true,
   nativeGroups: ["assistants", "vector_stores", "videos", "image_variations", "realtime_secrets"],

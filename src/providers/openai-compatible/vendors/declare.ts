@@ -17,13 +17,9 @@ export interface CompatDeclaration extends OpenaiCompatibleRules {
   authenticate?: (credential: string | undefined) => Record<string, string>;
 }
 
-/** Response rules for servers that speak OpenAI's shapes and add reasoning or other fields. */
-export const extraFieldRules = { answers: {}, rarelyChanged: true } as const;
-
-/** The provider of a declaration. Default response rules: `extraFieldRules`. */
+/** The provider of a declaration. */
 export function declareCompatible(declaration: CompatDeclaration): Provider {
   return openaiCompatible({
-    ...(!declaration.answers && extraFieldRules),
     ...declaration,
     settings: { prefix: declaration.slug, schema: v.object({}) },
   });
