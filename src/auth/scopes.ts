@@ -27,7 +27,7 @@ function organisationLevel(verbs: readonly string[]): ScopeFamily {
 }
 
 /** Every scope that a key can have. */
-const scopeFamilies: Readonly<Record<string, ScopeFamily>> = {
+const scopeFamilies = {
   organisation_users: adminOnly(crud),
   organisation_guardrails: adminOnly(crud),
   deployments: adminOnly(crud),
@@ -71,7 +71,10 @@ const scopeFamilies: Readonly<Record<string, ScopeFamily>> = {
     service: ["export", "list", "view", "write"],
     user: ["export", "list", "view", "write"],
   },
-};
+} satisfies Readonly<Record<string, ScopeFamily>>;
+
+/** Beginning of scopes: what they are for. */
+export type ScopeFamilyName = keyof typeof scopeFamilies;
 
 /** Kind of a key, which determines its possible scopes and routes. */
 export type KeyKind = (typeof keyKinds)[number];
@@ -79,7 +82,7 @@ export type KeyKind = (typeof keyKinds)[number];
 /** All scopes that a kind of key may have, in dot notation. */
 export function scopesOfKind(kind: KeyKind): string[] {
   const column = { "organisation-service": "admin", "workspace-service": "service", "workspace-user": "user" } as const;
-  return Object.entries(scopeFamilies).flatMap(([family, verbs]) =>
+  return Object.entries<ScopeFamily>(scopeFamilies).flatMap(([family, verbs]) =>
     (verbs[column[kind]] ?? []).map((verb) => `${family}.${verb}`),
   );
 }

@@ -1,19 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { InvalidRequestError } from "../../src/errors.ts";
-import { byteplus } from "../../src/providers/byteplus/mod.ts";
 import type { OperationName } from "../../src/providers/core/operations.ts";
 import { requireOperation } from "../../src/providers/core/types.ts";
-import { fireworks } from "../../src/providers/fireworks-ai/mod.ts";
-import { modal } from "../../src/providers/modal/mod.ts";
-import { hosts } from "../../src/providers/openai-compatible/vendors/hosts.ts";
-import { smallProviders } from "../../src/providers/openai-compatible/vendors/small.ts";
-import { vendors } from "../../src/providers/openai-compatible/vendors/vendors.ts";
-import { openrouter } from "../../src/providers/openrouter/mod.ts";
 import { builtInProviders } from "../../src/providers/registry.ts";
 import { testConformance } from "../conformance/suite.ts";
-
-const providers = [...vendors, openrouter, byteplus, modal, fireworks, ...smallProviders, ...hosts];
+import { compatProviders, compatVendors } from "../support/compat-vendors.ts";
+import { requireListed } from "../support/listed.ts";
 
 /** One letter per operation. */
 const letters: Readonly<Record<string, OperationName>> = {
@@ -109,7 +102,7 @@ const otherHeaders: Readonly<Record<string, object>> = {
 };
 
 test("compat declarations are all listed here and registered", () => {
-  assert.deepEqual(providers.map(({ slug }) => slug).toSorted(), Object.keys(expected).toSorted());
+  requireListed(Object.keys(compatVendors), Object.keys(expected), "expected, the base URLs and operations,");
   const slugs = builtInProviders.map(({ slug }) => slug);
   assert.deepEqual(slugs, [...new Set(slugs)], "no slug stands twice");
   for (const slug of Object.keys(expected)) assert.ok(slugs.includes(slug), slug);
@@ -125,7 +118,7 @@ const answer = {
   usage: { prompt_tokens: 7, completion_tokens: 3, total_tokens: 10 },
 };
 
-for (const provider of providers) {
+for (const provider of compatProviders) {
   const { slug } = provider;
   const [base, operations, model] = expected[slug] ?? ["", ""];
   const names = [...operations].map((letter) => letters[letter] ?? assert.fail(letter));
@@ -183,7 +176,7 @@ for (const provider of providers) {
 
 test("embeddings have separate default models", () => {
   const found: Record<string, unknown> = {};
-  for (const provider of providers) {
+  for (const provider of compatProviders) {
     const adapter = provider.bind(() => null).operations.embed;
     const sent = adapter?.toUpstream?.({ model: "", input: "a" }, { strict: true, drop: assert.fail });
     if (sent !== undefined && Reflect.get(Object(sent), "model") !== "") found[provider.slug] = sent;
@@ -199,12 +192,12 @@ test("embeddings have separate default models", () => {
 
 test("modal takes a pair of proxy tokens", () => {
   const read = (name: string) => ({ "modal-key": "wk-1", "modal-secret": "ws-1" })[name] ?? null;
-  const modal = providers.find(({ slug }) => slug === "modal");
+  const modal = compatProviders.find(({ slug }) => slug === "modal");
   assert.deepEqual(modal?.bind(read).authenticate(undefined), { "modal-key": "wk-1", "modal-secret": "ws-1" });
 });
 
 test("byteplus has a region, which can only be part of a host name", () => {
-  const byteplus = providers.find(({ slug }) => slug === "byteplus") ?? assert.fail();
+  const byteplus = compatProviders.find(({ slug }) => slug === "byteplus") ?? assert.fail();
   const bindIn = (region: string) => byteplus.bind((name) => (name === "byteplus-region" ? region : null));
   assert.equal(bindIn("eu-west").baseUrl, "https://ark.eu-west.bytepluses.com/api/v3");
   for (const region of ["evil.example/", "a.b", "A", "", "a@b"]) {
@@ -213,7 +206,7 @@ test("byteplus has a region, which can only be part of a host name", () => {
 });
 
 test("openrouter gets the calling application's name", () => {
-  const openrouter = providers.find(({ slug }) => slug === "openrouter");
+  const openrouter = compatProviders.find(({ slug }) => slug === "openrouter");
   const read = (name: string) => ({ "openrouter-title": "T", "openrouter-referer": "https://t.example" })[name] ?? null;
   assert.deepEqual(openrouter?.bind(read).authenticate(undefined), {
     "x-title": "T",

@@ -1,18 +1,13 @@
 import { azureAi } from "../../src/providers/azure-ai/mod.ts";
 import { bedrock } from "../../src/providers/bedrock/mod.ts";
-import { byteplus } from "../../src/providers/byteplus/mod.ts";
 import { cohere } from "../../src/providers/cohere/mod.ts";
 import type { Provider } from "../../src/providers/core/types.ts";
-import { fireworks } from "../../src/providers/fireworks-ai/mod.ts";
 import { jina } from "../../src/providers/jina/mod.ts";
-import { modal } from "../../src/providers/modal/mod.ts";
-import { hosts } from "../../src/providers/openai-compatible/vendors/hosts.ts";
-import { vendors } from "../../src/providers/openai-compatible/vendors/vendors.ts";
-import { openrouter } from "../../src/providers/openrouter/mod.ts";
 import { pinecone } from "../../src/providers/pinecone/mod.ts";
 import { vertexAi } from "../../src/providers/vertex-ai/mod.ts";
 import { voyage } from "../../src/providers/voyage/mod.ts";
 import { type ConformanceCase, jsonFixture, testConformance } from "../conformance/suite.ts";
+import { compatProviders } from "../support/compat-vendors.ts";
 
 const query = "What is the capital of the United States?";
 const documents = ["Carson City", { text: "Saipan", population: 43_385 }, { text: "Washington, D.C." }];
@@ -246,8 +241,7 @@ const table: readonly (readonly [slug: string, path: string, taken: readonly (ke
   ["siliconflow", "/rerank", ["top_n", "return_documents", "max_chunks_per_doc"]],
   ["openrouter", "/v1/rerank", ["top_n"]],
 ];
-const found = (slug: string): Provider =>
-  [...hosts, ...vendors, openrouter, byteplus, modal, fireworks].find((one) => one.slug === slug) ?? cohere;
+const found = (slug: string): Provider => compatProviders.find((one) => one.slug === slug) ?? cohere;
 for (const [slug, path, taken] of table) {
   const members = Object.fromEntries(taken.map((name) => [name, everything[name]]));
   const left = Object.keys(everything).filter((name) => !["top_n", "return_documents", ...taken].includes(name));

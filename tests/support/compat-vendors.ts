@@ -1,3 +1,6 @@
+import type { Provider } from "../../src/providers/core/types.ts";
+import { builtInProviders } from "../../src/providers/registry.ts";
+
 /** How a vendor's responses differ from OpenAI's, on the wire. */
 export interface Vendor {
   /** Field with the reasoning. Absent: unknown. */
@@ -285,3 +288,8 @@ export const compatVendors: Readonly<Record<string, Vendor>> = {
     error: [{ detail }, 401, detail],
   },
 };
+
+/** The providers with an entry above. */
+export const compatProviders: readonly Provider[] = builtInProviders.filter(({ slug }) =>
+  Object.hasOwn(compatVendors, slug),
+);

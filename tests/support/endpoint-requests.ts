@@ -1,3 +1,5 @@
+import assert from "node:assert/strict";
+import * as v from "valibot";
 import type { Endpoint } from "../../src/endpoint.ts";
 import { inferenceEndpoints, passthroughEndpoints } from "../../src/inference/routes/endpoints.ts";
 import { call, done } from "./control.ts";
@@ -44,7 +46,7 @@ export const messages = [{ role: "user", content: "Hello" }];
 const contents = [{ parts: [{ text: "Hello" }] }];
 const question = { open: { type: "noul", instructions: "Is it open?" } };
 const pdf = { type: "document_url", document_url: "https://files.example/a.pdf" };
-/** By operation; for others, a body that names a model. */
+/** By path or operation; for others, a body that names a model. */
 const samples: Readonly<Record<string, Sample>> = {
   chat: { body: { model: "m", messages } },
   complete: { body: { model: "m", prompt: "a" } },
@@ -56,7 +58,6 @@ const samples: Readonly<Record<string, Sample>> = {
   decide: { provider: "typesafe", body: { model: "m", state: "s", questions: question } },
   generateImage: { body: { model: "m", prompt: "a" } },
   editImage: { body: form("image") },
-  createImageVariation: { body: form("image") },
   speak: { body: { model: "m", input: "a", voice: "v" } },
   transcribe: { body: form("file") },
   translate: { body: form("file") },
@@ -68,18 +69,18 @@ const samples: Readonly<Record<string, Sample>> = {
   embedContent: { provider: "google", body: { content: contents[0] } },
   batchEmbedContents: { provider: "google", body: { requests: [{ content: contents[0] }] } },
   completePrompt: { body: { variables: {} } },
-  text_complete: { provider: "anthropic", body: { model: "m", prompt: "a", max_tokens_to_sample: 5 } },
   uploadFile: { body: form("file") },
   createFinetune: { body: { model: "m", training_file: "file-1" } },
   createBatch: { body: { input_file_id: "file-1", endpoint: "/v1/chat/completions", completion_window: "24h" } },
+  "/v1/complete": { provider: "anthropic", body: { model: "m", prompt: "a", max_tokens_to_sample: 5 } },
+  "/v1/images/variations": { body: form("image") },
 };
+
 /** Endpoints that respond without a provider. */
 export const ownRows: ReadonlySet<string> = new Set(["POST /v1/prompts/:id/render", "GET /model/info"]);
 
 function sampleOf(row: Endpoint): Sample {
-  if (row.path === "/v1/complete") return samples.text_complete ?? {};
-  if (row.path === "/v1/images/variations") return samples.createImageVariation ?? {};
-  const sample = ("operation" in row && row.operation && samples[row.operation]) || {};
+  const sample = samples[row.path] ?? (("operation" in row && row.operation && samples[row.operation]) || {});
   if (row.path.startsWith("/v1/v2/videos")) return { ...sample, provider: "together-ai" };
   if (row.path.startsWith("/v1beta/models") && row.method === "GET") return { ...sample, provider: "google" };
   return sample;
@@ -104,10 +105,18 @@ export async function withFormBytes({ body, headers, ...init }: RequestInit): Pr
   return { ...init, headers: sent, body: await encoded.arrayBuffer() };
 }
 
+function requireValid(row: Endpoint, body: object): void {
+  if (row.kind !== "json" || !providerRows.includes(row) || ownRows.has(nameOf(row))) return;
+  const { issues } = v.safeParse(row.body, body);
+  const list = "samples in tests/support/endpoint-requests.ts";
+  assert.equal(issues, undefined, `${list} have no valid body for ${nameOf(row)}: ${issues && v.summarize(issues)}`);
+}
+
 /** A minimal valid request for an endpoint, by the workspace key to a provider that has it. */
 export function toRequest(row: Endpoint, changes: HeaderChanges = {}): RequestInit {
   const { provider = "openai", body, headers } = sampleOf(row);
   const isForm = body instanceof FormData;
+  if (!isForm) requireValid(row, body ?? { model: "m" });
   const sent = requestHeaders({
     "x-gateway-provider": provider,
     authorization: "Bearer provider-key",

@@ -1,5 +1,6 @@
 import type * as v from "valibot";
 import type { KeyAccess } from "../../auth/access.ts";
+import type { ScopeFamilyName } from "../../auth/scopes.ts";
 import type { Undo } from "../../control/commit.ts";
 import type { Statement } from "../../db/client.ts";
 import type { ControlStores, RecordStoreName } from "../../db/stores/control.ts";
@@ -68,8 +69,8 @@ interface RecordDeclaration<Name extends RecordStoreName> {
   readonly store: Name;
   /** Its kind in the audit log. */
   readonly audit: string;
-  /** Prefix of its scopes, for keys of any kind, or who may use a verb. */
-  readonly access: string | ((verb: string) => KeyAccess);
+  /** Beginning of its scopes, for keys of any kind, or who may use a verb. */
+  readonly access: ScopeFamilyName | ((verb: string) => KeyAccess);
   /** Its records are the organisation's, not those of a workspace. */
   readonly ofOrganisation?: boolean;
   /** Views of workspaces are read with the organisation's records: a change of one makes all of them stale. */
