@@ -11,12 +11,13 @@ import { openData } from "./gateway/data.ts";
 import { type OwnHandle, ownHandle } from "./gateway/operator.ts";
 import { type GatewayOptions, retentionDaysOf, warnOf } from "./gateway/options.ts";
 import { createServices } from "./gateway/services.ts";
+import { followSnapshot } from "./gateway/snapshot/follow.ts";
 import { createSurfaces, type EndpointList } from "./gateway/surfaces.ts";
 import { startTimers } from "./gateway/timers.ts";
 import { type Handle, withFixedHeaders } from "./handler.ts";
 import { type BatchRunner, type BatchRunnerSettings, createBatchRunner } from "./inference/batches/runner.ts";
 import { inferenceEndpoints, passthroughEndpoints } from "./inference/routes/endpoints.ts";
-import { systemClock } from "./lib/clock.ts";
+import { type Clock, systemClock } from "./lib/clock.ts";
 import { toResponse } from "./lib/reply.ts";
 import type { LogWriter } from "./logs/writer.ts";
 import { mcpEndpoints } from "./mcp/endpoints.ts";
@@ -57,6 +58,8 @@ interface RunningGateway {
   exportRunner: LogExportRunner;
   firstKeys: FirstKeys | undefined;
   stopTimers(): void;
+  /** Ends what keeps the last known state of the database. */
+  stopSnapshot(): void;
   /** Ends what it shares with other processes of the gateway, before its log closes. */
   leave(): Promise<void>;
 }
@@ -183,7 +186,32 @@ async function closeRunning(open: RunningGateway, activity: ReturnType<typeof cr
   await open.leave();
   await open.writer.close();
   await open.services.limitStore.close();
+  open.stopSnapshot();
   await open.database.close();
+}
+
+/** What the gateway knows of itself before it runs. */
+interface GatewayParts {
+  clock: Clock;
+  activity: ReturnType<typeof createActivity>;
+  isReady(): boolean;
+}
+
+/** Opens the database and starts everything. */
+async function openRunning(options: GatewayOptions, own: GatewayParts): Promise<RunningGateway> {
+  retentionDaysOf(options); // refuses times that do not fit together
+  const { clock, activity, isReady } = own;
+  const data = await openData(options, clock);
+  const parts = { ...data, clock, isReady, handle: (...asked: Parameters<Handle>) => handle(...asked) };
+  const { recover, startLooks, ...made } = await createServices(options, parts);
+  const { services, writer } = made;
+  const stopTimers = startTimers({ services, writer, startLooks }, options);
+  const stopSnapshot = followSnapshot(options, { ...data, control: services.control, recover });
+  const handle = createSurfaces(listEndpoints(options), options.serverMode ?? "unified", { services, activity });
+  const runners = startRunners(options, services);
+  const leave = await joinProcesses(options, { services, writer });
+  const { database, installation } = data;
+  return { ...made, ...runners, database, handle, stopTimers, stopSnapshot, leave, firstKeys: installation.firstKeys };
 }
 
 /**
@@ -199,18 +227,8 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
   let starting: Promise<RunningGateway> | undefined;
 
   const open = async (): Promise<RunningGateway> => {
-    retentionDaysOf(options); // refuses times that do not fit together
-    const data = await openData(options, clock);
-    const { database, installation } = data;
     const isReady = () => running !== undefined && !draining;
-    const parts = { ...data, clock, isReady, handle: (...asked: Parameters<Handle>) => handle(...asked) };
-    const { services, closeQueue, writer, startLooks } = await createServices(options, parts);
-    const stopTimers = startTimers({ services, writer, startLooks }, options);
-    const handle = createSurfaces(listEndpoints(options), options.serverMode ?? "unified", { services, activity });
-    const runners = startRunners(options, services);
-    const leave = await joinProcesses(options, { services, writer });
-    const { firstKeys } = installation;
-    running = { database, closeQueue, writer, services, handle, ...runners, stopTimers, firstKeys, leave };
+    running = await openRunning(options, { clock, activity, isReady });
     return running;
   };
   const ensureRunning = (): Promise<RunningGateway> => {

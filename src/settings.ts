@@ -47,6 +47,8 @@ export interface Settings {
   hasConsole: boolean;
   /** The file in which log rows wait; beside the database without a path. */
   logSpill: { path: string | undefined; bytes: number };
+  /** The snapshot of the database; beside the file for log rows without a path. No hours: no snapshot. */
+  snapshot: { path: string | undefined; hours: number };
   /** The journal of limits; beside the database without a path. */
   limitJournalFile: string | undefined;
   processLog: ProcessLogSettings;
@@ -273,6 +275,16 @@ function logSpill(environment: Environment): { path: string | undefined; bytes: 
   return { path: text(environment, "LOG_SPILL_FILE"), bytes };
 }
 
+/** Files beside the database. */
+function ownFiles(environment: Environment): Pick<Settings, "logSpill" | "snapshot" | "limitJournalFile"> {
+  const hours = integer(environment, "SNAPSHOT_MAX_AGE_HOURS") ?? 24;
+  return {
+    logSpill: logSpill(environment),
+    snapshot: { path: text(environment, "SNAPSHOT_FILE"), hours },
+    limitJournalFile: text(environment, "LIMITS_JOURNAL_FILE"),
+  };
+}
+
 /** How long parts of the log are stored, and where. */
 function logParts(environment: Environment): GatewayOptions {
   const retention = integer(environment, "LOG_RETENTION_DAYS");
@@ -424,8 +436,7 @@ export function readSettings(environment: Environment): Settings {
     declaredFile: text(environment, "GATEWAY_FILE"),
     ...(mailed && { mail: mailed }),
     hasConsole: flagOn(environment, "CONSOLE"),
-    logSpill: logSpill(environment),
-    limitJournalFile: text(environment, "LIMITS_JOURNAL_FILE"),
+    ...ownFiles(environment),
     processLog: processLog(environment),
     workers: workers(environment),
     tls: tls(environment),

@@ -19,6 +19,7 @@ const Readiness = v.object({
   message: v.string(),
   dependencies: v.object({
     database: v.picklist(["ok", "away"]),
+    snapshot: v.optional(v.string()),
     redis: v.optional(v.picklist(["ok", "away"])),
     limits: v.picklist(["exact", "shares"]),
     log: v.picklist(["ok", "waiting", "refusing"]),

@@ -176,9 +176,29 @@ async function createFirstStart(options: OpenInstallationOptions, masterKey: Mas
 }
 
 /** Unwraps the root secret; reads newer master keys if it names one of them. */
-async function openRootSecret(stored: string, { masterKeys, readMasterKeys }: OpenInstallationOptions) {
+async function openRootSecret(
+  stored: string,
+  { masterKeys, readMasterKeys }: Pick<OpenInstallationOptions, "masterKeys" | "readMasterKeys">,
+) {
   const known = masterKeys.some(({ version }) => version === versionOfRootSecret(stored));
   return unwrapRootSecret(stored, known ? masterKeys : ((await readMasterKeys?.()) ?? masterKeys));
+}
+
+/** Whether a database holds the installation whose keys are given. */
+export async function holdsInstallation(
+  { keys }: Pick<Installation, "keys">,
+  options: Pick<OpenInstallationOptions, "masterKeys" | "readMasterKeys"> & {
+    store: Pick<InstallationStore, "readRootSecret">;
+  },
+): Promise<boolean> {
+  const stored = await options.store.readRootSecret();
+  if (stored === undefined) return false;
+  try {
+    const { state } = await deriveKeys(await openRootSecret(stored, options));
+    return state.every((byte, index) => byte === keys.state[index]);
+  } catch {
+    return false; // it is sealed with other master keys
+  }
 }
 
 /**

@@ -1,6 +1,8 @@
 /** Whether what the gateway needs besides itself is there. */
 interface DependencyStates {
   database: "ok" | "away";
+  /** The time of the snapshot from which the process began; present until it has reached the database. */
+  snapshot?: string;
   /** Absent without Redis. */
   redis?: "ok" | "away";
   /** `shares`: each process admits its share of a limit, while the shared counters are away. */

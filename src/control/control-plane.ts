@@ -24,6 +24,8 @@ import type { Vault } from "./vault.ts";
 /** Organisations, workspaces, users, keys and all that governs them. */
 export interface ControlPlane {
   readonly stores: ControlStores;
+  /** The same, whose reads are answered with what was last known while the database is away. For the path of requests. */
+  readonly known: ControlStores;
   readonly vault: Vault;
   readonly contents: ContentOpener;
   readonly committer: Committer;
@@ -53,6 +55,8 @@ interface ControlPlaneOptions {
   outbound: Outbound;
   guard: AddressGuard;
   declaredIn: DeclaredIn | undefined;
+  /** Number of the newest change in what the process knows, where it begins without the database. */
+  firstChange?: number | undefined;
   /** Called for changes on this node or another; undefined when anything may have changed. */
   changed(changes: readonly Change[] | undefined): void;
   /** Called once more for changes on this node, when a database on another machine lists them. */
@@ -69,8 +73,9 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const { database, vault, clock, outbound, guard } = options;
   const { now } = clock;
   const stores = createControlStores(database);
+  const known = createControlStores(database.lastKnown);
   const contents = createContentOpener(stores, vault);
-  const directory = createDirectory(stores, contents);
+  const directory = createDirectory(known, createContentOpener(known, vault));
   const applied = (changes: readonly Change[]) => {
     directory.forget(changes);
     options.changed(changes);
@@ -85,7 +90,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     directory.forget(changes);
     options.repeated(changes);
   };
-  const follower = await createFollower(stores.audit, { changed: applied, repeated, lost });
+  const follower = await createFollower(stores.audit, { changed: applied, repeated, lost }, options.firstChange);
   const committer = createCommitter({
     database,
     audit: stores.audit,
@@ -114,6 +119,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const mcpSync = createMcpSync({ stores, committer, opener, outbound, clock });
   return {
     stores,
+    known,
     vault,
     contents,
     committer,

@@ -30,9 +30,13 @@ function markOf({ time, organisationId, resource, recordId }: NumberedChange): s
   return JSON.stringify([time, organisationId, resource, recordId]);
 }
 
-/** Creates a follower that starts behind the newest change. */
-export async function createFollower(audit: AuditStore, events: FollowerEvents): Promise<Follower> {
-  let seen = await audit.newestChange();
+/**
+ * Creates a follower.
+ *
+ * @param first Number of the change behind which it starts. Default: the newest.
+ */
+export async function createFollower(audit: AuditStore, events: FollowerEvents, first?: number): Promise<Follower> {
+  let seen = first ?? (await audit.newestChange());
   /** What the last change that was seen is known by; undefined until its row was read. */
   let mark: string | undefined;
   let running: Promise<void> | undefined;

@@ -81,7 +81,7 @@ function ofOrganisation(organisationId: string) {
 
 /** What lookups are made from. */
 interface LookUpParts {
-  control: Pick<ControlPlane, "stores" | "directory">;
+  control: Pick<ControlPlane, "known" | "directory">;
   clock: Clock;
   /** Digest of the credential that identifies this gateway as an organisation's deployment. */
   clientAuthDigest?: string | Promise<string>;
@@ -100,7 +100,7 @@ export interface IdentityLookUps {
 
 /** Creates lookups over the stores, whose results are cached until their organisation changes. */
 export function createIdentityLookUps({ control, clock, clientAuthDigest }: LookUpParts): IdentityLookUps {
-  const { stores, directory } = control;
+  const { known: stores, directory } = control;
   const organisations = remember<OrganisationRow>(clock, (id) => stores.organisations.get(id));
   const workspaces = remember(clock, async (organisationId, name) =>
     toWorkspace(await stores.workspaces.get(ofOrganisation(organisationId), name)),

@@ -87,7 +87,7 @@ function auditFailure({ control, clock }: Pick<TokenParts, "control" | "clock">)
 export function createTokens(parts: TokenParts): TokenAuthenticator | undefined {
   const { clock, control, settings, lookUps, acceptInvite } = parts;
   if (settings.enabled === false) return undefined;
-  const only = createOnlyOrganisation(clock, control.stores.organisations.only);
+  const only = createOnlyOrganisation(clock, control.known.organisations.only);
   const fetchDocument = createDocumentFetcher(parts);
   const options: TokenAuthenticatorOptions = {
     clock,

@@ -26,6 +26,16 @@ export interface DatabaseLocation {
   writesAtOnce?: number;
   /** Most bytes of a local file, without its write-ahead log. Writes that need more fail. Default: no bound. */
   maxBytes?: number;
+  /** Answers `lastKnown` while a server is away. Default: nothing does. */
+  standIn?: StandIn;
+}
+
+/** What a process knows of a database on another machine while that is away. */
+export interface StandIn {
+  /** Whether calls go to the database. False: it is not known to be the one that was there before. */
+  readonly isConnected: boolean;
+  /** Answers reading statements in one transaction; rejects with `error`, that of the database, if it cannot. */
+  answer(statements: readonly InStatement[], error: Error): Promise<ResultSet[]>;
 }
 
 /** The open database: reads use `orm`, all writes go through the queue behind `write`. */
@@ -34,6 +44,10 @@ export interface Database {
   readonly orm: LibSQLDatabase;
   /** Runs one reading statement. */
   read(statement: InStatement): Promise<ResultSet>;
+  /** Runs reading statements in one transaction. */
+  readAsOne(statements: readonly InStatement[]): Promise<ResultSet[]>;
+  /** The same database, whose reads are answered with what was last known while it is away. For the path of requests alone. */
+  readonly lastKnown: Database;
   /** Runs the statements in one transaction, after all earlier writes; waits while another process holds the lock. */
   write(statements: readonly InStatement[]): Promise<ResultSet[]>;
   /** Gives unused pages of a local file back, at most so many, in one transaction after all earlier writes. */
@@ -187,12 +201,54 @@ async function namingOutages<Value>(work: Promise<Value>): Promise<Value> {
   }
 }
 
-/** A client for the query builder, whose reads show when the database does not respond. */
-function withNamedOutages(client: Client): Client {
-  const reads = {
-    execute: (statement: InStatement) => namingOutages(client.execute(statement)),
-    batch: (...parts: Parameters<Client["batch"]>) => namingOutages(client.batch(...parts)),
+/** How reads of a client run. */
+type Reads = Pick<Client, "execute" | "batch">;
+
+/** Reads that show when the database does not respond. */
+function createReads(client: Client, standIn: StandIn | undefined): Reads {
+  const run = async <Value>(work: () => Promise<Value>): Promise<Value> => {
+    if (standIn && !standIn.isConnected) throw new DatabaseAwayError(new Error("The database is not back yet"));
+    return namingOutages(work());
   };
+  return {
+    // the first form of two that the driver declares
+    execute: ((statement: InStatement) => run(() => client.execute(statement))) as Reads["execute"],
+    batch: (...parts) => run(() => client.batch(...parts)),
+  };
+}
+
+/** Reads that are answered with what was last known while the database is away. */
+function createLastReads(reads: Reads, standIn: StandIn): Reads {
+  const instead = async (statements: readonly InStatement[], error: unknown) => {
+    if (error instanceof Error && isDatabaseAway(error)) return standIn.answer(statements, error);
+    throw error;
+  };
+  const execute = async (statement: InStatement): Promise<ResultSet> => {
+    try {
+      return await reads.execute(statement);
+    } catch (error) {
+      const [result] = await instead([statement], error);
+      if (result) return result;
+      throw error;
+    }
+  };
+  return {
+    // the first form of two that the driver declares
+    execute: execute as Reads["execute"],
+    batch: (statements, mode) =>
+      reads.batch(statements, mode).catch((error) => instead(statements.map(toInStatement), error)),
+  };
+}
+
+/** A statement of a batch, which may be a pair. */
+function toInStatement(statement: Parameters<Client["batch"]>[0][number]): InStatement {
+  if (typeof statement === "string" || "sql" in statement) return statement;
+  const [sql, args] = statement;
+  return args === undefined ? sql : { sql, args };
+}
+
+/** A client for the query builder that reads in a given way. */
+function withReads(client: Client, reads: Reads): Client {
   return new Proxy(client, {
     get(target, name) {
       if (name === "execute" || name === "batch") return reads[name];
@@ -255,11 +311,15 @@ export async function openDatabase(location: DatabaseLocation): Promise<Database
     await prepareConnection(writer, location);
   };
   const queue = createWriteQueue(location, reopen);
-  return {
-    orm: drizzle({ client: withNamedOutages(reader) }),
-    read: (statement) => namingOutages(untilUnlocked(() => reader.execute(statement))),
+  const standIn = remote && location.standIn;
+  const reads = createReads(reader, standIn);
+  const database: Omit<Database, "lastKnown"> = {
+    ...readsOf(reader, reads),
     remote: !isLocalDatabase(location.url),
-    write: (statements) => namingOutages(queue.add(() => runWrite(writer, statements))),
+    write: async (statements) => {
+      if (standIn && !standIn.isConnected) throw new DatabaseAwayError(new Error("The database is not back yet"));
+      return namingOutages(queue.add(() => runWrite(writer, statements)));
+    },
     // of other calls the driver takes one step, which is one page, and leaves the statement open
     shrink: (pages) => queue.add(() => writer.executeMultiple(`PRAGMA incremental_vacuum(${pages})`)),
     async close() {
@@ -271,6 +331,28 @@ export async function openDatabase(location: DatabaseLocation): Promise<Database
       remote?.close();
     },
   };
+  return withLastKnown(database, standIn && { ...database, ...readsOf(reader, createLastReads(reads, standIn)) });
+}
+
+/** The reading functions of a database. */
+function readsOf(client: Client, reads: Reads): Pick<Database, "orm" | "read" | "readAsOne"> {
+  return {
+    orm: drizzle({ client: withReads(client, reads) }),
+    read: (statement) => untilUnlocked(() => reads.execute(statement)),
+    readAsOne: (statements) => untilUnlocked(() => reads.batch([...statements], "read")),
+  };
+}
+
+/** A database whose last known state is that of another, or its own. */
+function withLastKnown(database: Omit<Database, "lastKnown">, other?: Omit<Database, "lastKnown">): Database {
+  const whole: Database = {
+    ...database,
+    get lastKnown() {
+      return known;
+    },
+  };
+  const known: Database = other ? withLastKnown(other) : whole;
+  return whole;
 }
 
 /**

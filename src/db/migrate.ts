@@ -101,3 +101,20 @@ async function writeOnce(database: Database, statements: readonly (string | Stat
     if (!isConflict(error)) throw error;
   }
 }
+
+/**
+ * Gives an empty database the schema of a version that had applied some migrations.
+ *
+ * @throws {DatabaseOpenError} If a newer version had applied one that this program does not know.
+ */
+export async function createSchemaOf(database: Database, applied: readonly string[]): Promise<void> {
+  requireReadable(applied.map((id) => ({ id, readableSince: null })));
+  if (applied.length === migrations.length) return migrate(database);
+  await database.write([
+    "CREATE TABLE migrations (id TEXT PRIMARY KEY NOT NULL, applied_at INTEGER NOT NULL, readable_since TEXT)",
+  ]);
+  const ids = new Set(applied);
+  for (const migration of migrations) {
+    if (ids.has(migration.id)) await writeOnce(database, [mark(migration), ...migration.statements]);
+  }
+}

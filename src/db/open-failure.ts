@@ -1,6 +1,13 @@
 /** The database cannot be opened or used. The message names it and says what to do. */
 export class DatabaseOpenError extends Error {
   override readonly name = "DatabaseOpenError";
+  /** Whether it may be there later, as it is: it does not respond. */
+  readonly isAway: boolean;
+
+  constructor(message: string, { isAway = false, ...options }: ErrorOptions & { isAway?: boolean } = {}) {
+    super(message, options);
+    this.isAway = isAway;
+  }
 }
 
 /** Where a database is, as messages show it: a path, or an address without credentials and parameters. */
@@ -35,12 +42,17 @@ function reasonOf(error: unknown): string {
   return (reasons.length > 0 ? reasons.join(": ") : String(error)).replace(/\s+/g, " ").slice(0, 300);
 }
 
-/** The error of a database that cannot be opened, in one line. */
-export function toOpenError(error: unknown, url: string): DatabaseOpenError {
+/**
+ * The error of a database that cannot be opened, in one line.
+ *
+ * @param isUnreachable Whether the database does not respond.
+ */
+export function toOpenError(error: unknown, url: string, isUnreachable = false): DatabaseOpenError {
   if (error instanceof DatabaseOpenError) return error;
   const reason = reasonOf(error);
   const known = causes.find(([pattern]) => pattern.test(reason));
   return new DatabaseOpenError(
     `Cannot open the database ${describeDatabase(url)} (DATABASE_URL): ${known ? known[1] : reason}`,
+    { isAway: isUnreachable && !known },
   );
 }

@@ -3,8 +3,8 @@ import { createTokenCache } from "../providers/core/token-cache.ts";
 import type { GatewayOptions } from "./options.ts";
 
 /** Id of the operator's organisation; undefined without organisations. */
-export async function readFirstOrganisation({ stores }: Services["control"]): Promise<string | undefined> {
-  return (await stores.organisations.first())?.id;
+export async function readFirstOrganisation({ known }: Services["control"]): Promise<string | undefined> {
+  return (await known.organisations.first())?.id;
 }
 
 /** Who may act as the operator in clouds. */

@@ -1,14 +1,15 @@
 import { defaultKeyPrefix } from "../auth/api-key.ts";
 import { type Installation, openInstallation } from "../auth/first-start.ts";
 import { createMasterKeyText, type MasterKey, type ReadMasterKeys, readMasterKeys } from "../auth/master-keys.ts";
-import { type Database, type DatabaseLocation, isLocalDatabase, openDatabase } from "../db/client.ts";
+import { type Database, type DatabaseLocation, isLocalDatabase, isUnreachable, openDatabase } from "../db/client.ts";
 import { migrate } from "../db/migrate.ts";
-import { toOpenError } from "../db/open-failure.ts";
+import { DatabaseOpenError, toOpenError } from "../db/open-failure.ts";
 import { createInstallationStore } from "../db/stores/installation.ts";
 import { holdsCompressed } from "../db/stores/logs.ts";
 import type { Clock } from "../lib/clock.ts";
 import { webMac } from "../lib/hash.ts";
 import { type GatewayOptions, warnOf } from "./options.ts";
+import { Snapshot, type StateMarks } from "./snapshot/snapshot.ts";
 
 function requireMasterKeys(options: GatewayOptions, location: string): [MasterKey, ...MasterKey[]] {
   const given = options.masterKeys ?? (location === ":memory:" ? createMasterKeyText() : undefined);
@@ -33,6 +34,10 @@ export interface OpenData {
   database: Database;
   installation: Installation;
   masterKeys: [MasterKey, ...MasterKey[]];
+  /** The last known state of a database on another machine. Undefined: it has no snapshot. */
+  snapshot: Snapshot | undefined;
+  /** The state from which this process begins, because the database is away. Undefined: it is there. */
+  begunFrom: StateMarks | undefined;
 }
 
 /** Reads the first page of each table: a file that was cut off lacks some, although it can be opened. */
@@ -46,7 +51,7 @@ async function touchTables(database: Database): Promise<void> {
  *
  * @throws {DatabaseOpenError} If that is not possible.
  */
-async function openMigrated(location: DatabaseLocation): Promise<Database> {
+export async function openMigrated(location: DatabaseLocation): Promise<Database> {
   let database: Database | undefined;
   try {
     database = await openDatabase({ ...location, refusesWithoutTables: true });
@@ -55,23 +60,49 @@ async function openMigrated(location: DatabaseLocation): Promise<Database> {
     return database;
   } catch (error) {
     await database?.close();
-    throw toOpenError(error, location.url);
+    throw toOpenError(error, location.url, isUnreachable(error));
   }
+}
+
+/** Opens the database; while it is away, from the last known state of it if there is one. */
+async function openOrBegin(location: DatabaseLocation, snapshot: Snapshot | undefined) {
+  try {
+    return { database: await openMigrated(location), begunFrom: undefined };
+  } catch (error) {
+    if (!snapshot || !(error instanceof DatabaseOpenError) || !error.isAway) throw error;
+    const begunFrom = await snapshot.begin(error);
+    return { database: await openDatabase(location), begunFrom };
+  }
+}
+
+/** Where the database is. */
+export function locationOf({
+  database: url = ":memory:",
+  databaseAuthToken: authToken,
+}: GatewayOptions): DatabaseLocation {
+  return authToken === undefined ? { url } : { url, authToken };
 }
 
 /** Opens the database, migrates it and opens the installation. */
 export async function openData(options: GatewayOptions, clock: Clock): Promise<OpenData> {
   const url = options.database ?? ":memory:";
   const masterKeys = requireMasterKeys(options, url);
-  const authToken = options.databaseAuthToken;
-  const database = await openMigrated({
-    url,
-    ...(authToken !== undefined && { authToken }),
-    ...(options.createLogWriter && { checkpointPages: pagesBesideThread }),
-  });
+  const { snapshot: settings } = options;
+  const snapshot =
+    settings && !isLocalDatabase(url)
+      ? new Snapshot({ ...settings, url, masterKeys, clock, warn: warnOf(options) })
+      : undefined;
+  const { database, begunFrom } = await openOrBegin(
+    {
+      ...locationOf(options),
+      ...(options.createLogWriter && { checkpointPages: pagesBesideThread }),
+      ...(snapshot && { standIn: snapshot }),
+    },
+    snapshot,
+  );
   try {
     const installation = await openInstallation({
-      store: createInstallationStore(database),
+      store: createInstallationStore(database.lastKnown),
       masterKeys,
       readMasterKeys: readerOf(options),
       createMac: options.createMac ?? webMac,
@@ -79,10 +110,10 @@ export async function openData(options: GatewayOptions, clock: Clock): Promise<O
       now: clock.now(),
       bootstrap: options.bootstrap ?? {},
     });
-    if (!options.logCodec && (await holdsCompressed(database))) {
+    if (!options.logCodec && !begunFrom && (await holdsCompressed(database))) {
       warnOf(options)("Cannot read headers and bodies of earlier log rows: they are compressed; set logCodec");
     }
-    return { database, installation, masterKeys };
+    return { database, installation, masterKeys, snapshot, begunFrom };
   } catch (error) {
     await database.close();
     throw error;

@@ -68,6 +68,16 @@ function noteChanges(
   followPurges(cache, changes);
 }
 
+/** Makes everything follow changes; undefined when anything may have changed. */
+function applyChanges(
+  changes: readonly Change[] | undefined,
+  { snapshot, services, ...callers }: Callers & Pick<OpenData, "snapshot"> & { services(): Services },
+): void {
+  snapshot?.note();
+  forgetCallers(callers, changes);
+  noteChanges(changes, services());
+}
+
 /** What lets users sign in by a browser. */
 async function createSignIn(
   options: GatewayOptions,
@@ -98,7 +108,7 @@ async function isOwnCredential(credential: string, authenticator: Services["auth
 /** Creates the control plane and the authenticators; changes in the former drop what the latter cached. */
 export async function createIdentity(
   options: GatewayOptions,
-  { clock, database, installation, masterKeys }: OpenData & Pick<Services, "clock">,
+  { clock, database, installation, masterKeys, snapshot, begunFrom }: OpenData & Pick<Services, "clock">,
   { outbound, guard, services }: Pick<Services, "outbound"> & { guard: Services["addressGuard"]; services(): Services },
 ) {
   const acceptInvite = (organisationId: string, email: string) => acceptByEmail(organisationId, email, services());
@@ -114,10 +124,8 @@ export async function createIdentity(
     declaredIn: options.declaredIn,
     vault: createVault(masterKeys, readerOf(options)),
     auditMac: createMac(installation.keys.audit),
-    changed(changes) {
-      forgetCallers({ authenticator, lookUps }, changes);
-      noteChanges(changes, services());
-    },
+    firstChange: begunFrom?.change,
+    changed: (changes) => applyChanges(changes, { authenticator, lookUps, snapshot, services }),
     repeated: (changes) => readKeysAgain(authenticator, changes),
     announced: announcementOf(options),
   });
@@ -138,7 +146,7 @@ export async function createIdentity(
   const authenticator = createAuthenticator({
     clock,
     keyPrefix,
-    store: createApiKeyStore(database),
+    store: createApiKeyStore(database.lastKnown),
     pepper,
     mac: keyMac,
     failuresPerMinute: options.authFailuresPerMinute ?? 300,

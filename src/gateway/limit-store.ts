@@ -54,7 +54,7 @@ export function ledgerOf(store: LimitStore): Ledger | undefined {
 }
 
 /** What counters of limits are made from. */
-interface LimitParts extends Pick<OpenData, "database" | "installation"> {
+interface LimitParts extends Pick<OpenData, "database" | "installation" | "begunFrom"> {
   readonly clock: Clock;
 }
 
@@ -135,7 +135,8 @@ async function createStore(
   if (isShared(options, database)) {
     const leases = createLimitLeaseStore(database);
     const createId = () => crypto.randomUUID();
-    return createLeaseStore({ database: leases, clock, createId, warn: warnOf(options), onUsed, isStrict });
+    const lastNodes = parts.begunFrom?.nodes;
+    return createLeaseStore({ database: leases, clock, createId, warn: warnOf(options), onUsed, isStrict, lastNodes });
   }
   const ledger = new Ledger({ now: steadyTime, onUsed });
   ledger.restore(await limitCounters.readLive(steadyTime()));

@@ -34,6 +34,7 @@ import type { TelemetrySettings } from "../observability/telemetry.ts";
 import type { Provider } from "../providers/core/types.ts";
 import type { TargetLimits } from "../routing/config.ts";
 import type { OperatorFacts } from "../schemas/model-facts.ts";
+import type { SnapshotSettings } from "./snapshot/snapshot.ts";
 
 /**
  * Which parts of the gateway a process serves: all on one port, with MCP below `/m`; inference and the control plane alone;
@@ -127,6 +128,8 @@ export interface GatewayOptions {
   rollupRetentionDays?: number;
   /** Where log rows wait while the database is away. Only with `createLogWriter`. Absent: in memory. */
   logSpill?: LogSpillOptions;
+  /** Where the last known state of a database on another machine is stored. Absent: no start while it is away. */
+  snapshot?: SnapshotSettings;
   /** An S3-compatible store, to which headers and bodies of log rows are moved. Absent: they stay in the database. */
   logObjects?: S3Settings;
   /** Longest time a log row waits for others, in milliseconds. Default 250. */
@@ -192,6 +195,8 @@ export interface GatewayOptions {
 /** Where parts of the log are besides the database. */
 export interface LogPlaces {
   spill?: LogSpillOptions;
+  /** The database is not asked before `recover`: it may be another one, or its schema older. Default: false. */
+  waitsForRecover?: boolean;
   /** The object store for headers and bodies. */
   objects?: S3Settings;
 }

@@ -8,8 +8,10 @@ import { createFileStorage } from "../control/files/storage.ts";
 import { createLogExportWork } from "../control/log-exports.ts";
 import { createObjectStore } from "../control/object-store.ts";
 import { sealStored } from "../control/seal-stored.ts";
+import type { ContentRules } from "../control/sealed-contents.ts";
+import type { Vault } from "../control/vault.ts";
 import { createVerdictFeedback } from "../control/verdict-feedback.ts";
-import { type DatabaseLocation, isRefusedStatement } from "../db/client.ts";
+import { isRefusedStatement } from "../db/client.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
 import { createContentSealingStore } from "../db/stores/content-sealing.ts";
 import { createFeedbackStore } from "../db/stores/feedback.ts";
@@ -61,7 +63,7 @@ import { createAuthTools, readFirstOrganisation } from "./auth-tools.ts";
 import { createMeasureExchange } from "./balancing.ts";
 import { createReused } from "./cache.ts";
 import { publishOf } from "./crew.ts";
-import type { OpenData } from "./data.ts";
+import { locationOf, type OpenData } from "./data.ts";
 import { createOwnGuardrails } from "./guardrails.ts";
 import { createIdentity } from "./identity.ts";
 import { createLimits } from "./limit-store.ts";
@@ -123,16 +125,16 @@ const indexCacheBytes = 64 * 2 ** 20;
 
 type IndexedLog = ReturnType<typeof createIndexedLog>;
 
-/** Where the database is. */
-function locationOf({ database: url = ":memory:", databaseAuthToken: authToken }: GatewayOptions): DatabaseLocation {
-  return authToken === undefined ? { url } : { url, authToken };
-}
-
 /** The writer the host offers for files, else one that shares the gateway's connection. */
 function createWriter(
   options: GatewayOptions,
   log: IndexedLog,
-  { redaction, redactor, outbound }: { redaction: RedactionSettings; redactor: Redactor; outbound: Outbound },
+  {
+    redaction,
+    redactor,
+    outbound,
+    waitsForRecover,
+  }: { redaction: RedactionSettings; redactor: Redactor; outbound: Outbound; waitsForRecover: boolean },
 ): LogWriter & Partial<TailReader> {
   const url = options.database ?? ":memory:";
   if (options.owner) return createHandedLog(options.owner, redactor);
@@ -144,6 +146,7 @@ function createWriter(
     return options.createLogWriter(location, redaction, settings, {
       ...(spill && { spill }),
       ...(objects && { objects }),
+      waitsForRecover,
     });
   }
   const telemetry = createLogTelemetry(settings, { outbound, warn: warnOf(options) });
@@ -194,7 +197,12 @@ function createLog(
   const redactor = createRedactor({ ...redaction, mac: (options.createMac ?? webMac)(redaction.key) });
   const logSegments = createLogSegmentStore(parts.database);
   const log = createIndexedLog(logStore, createIndexStores(parts.database), parts.clock.now, objects);
-  const writer = createWriter(options, log, { redaction, redactor, outbound });
+  const writer = createWriter(options, log, {
+    redaction,
+    redactor,
+    outbound,
+    waitsForRecover: parts.begunFrom !== undefined,
+  });
   const stateMac = (options.createMac ?? webMac)(parts.installation.keys.state);
   const tailStore = createLogTailStore(parts.database);
   const logTail = new LogTail({
@@ -259,28 +267,37 @@ function createJournal(
 }
 
 /** Stores what an outage or a killed process left in files: counters of limits are read afterwards. */
-async function recoverLog(writer: LogWriter, logStore: LogStore, options: GatewayOptions, now: number): Promise<void> {
+async function recoverLog(
+  { writer, logStore }: { writer: LogWriter; logStore: LogStore },
+  options: GatewayOptions,
+  now: number,
+): Promise<void> {
   // rows that were removed since must not be counted again
   const firstId = firstIdOf(now - retentionDaysOf(options).rows * dayMs);
+  await writer.recover?.();
+  if (!options.limitJournal) return;
+  await replayJournals(options.limitJournal, {
+    isStored: async ({ organisation_id: organisationId, workspace_id: workspaceId, id }) =>
+      id < firstId || (await logStore.find({ organisationId, workspaceId }, id)) !== undefined,
+    append: (batches) => logStore.append(batches),
+  });
+}
+
+/** The log, with what earlier processes left. While the database is away, that waits. */
+async function openLog(options: GatewayOptions, parts: ServiceParts, made: Parameters<typeof createLog>[2]) {
+  const log = createLog(options, parts, made);
+  const recover = () => recoverLog(log, options, parts.clock.now());
+  if (!parts.begunFrom) await closingOnFailure(log.writer, recover);
+  return { ...log, recover };
+}
+
+async function closingOnFailure(writer: LogWriter, work: () => Promise<void>): Promise<void> {
   try {
-    await writer.recover?.();
-    if (!options.limitJournal) return;
-    await replayJournals(options.limitJournal, {
-      isStored: async ({ organisation_id: organisationId, workspace_id: workspaceId, id }) =>
-        id < firstId || (await logStore.find({ organisationId, workspaceId }, id)) !== undefined,
-      append: (batches) => logStore.append(batches),
-    });
+    await work();
   } catch (error) {
     await writer.close();
     throw error;
   }
-}
-
-/** The log, with what earlier processes left. */
-async function openLog(options: GatewayOptions, parts: ServiceParts, made: Parameters<typeof createLog>[2]) {
-  const log = createLog(options, parts, made);
-  await recoverLog(log.writer, log.logStore, options, parts.clock.now());
-  return log;
 }
 
 /** What routing remembers. */
@@ -396,22 +413,34 @@ function createSwitches(options: GatewayOptions) {
   };
 }
 
+/** Seals what earlier versions stored; where the database is away, an earlier start has done it. */
+async function sealEarlier({ database, clock, begunFrom }: ServiceParts, vault: Vault, rules: ContentRules) {
+  if (begunFrom) return;
+  await sealStored({ store: createContentSealingStore(database), vault, rules, now: clock.now() });
+}
+
+/** What lives as long as the gateway, and what starts and ends it. */
+interface MadeServices {
+  services: Services;
+  writer: LogWriter;
+  closeQueue(): Promise<void>;
+  startLooks(): () => void;
+  /** Stores what earlier processes left of the log, where the database was away at the start. */
+  recover(): Promise<void>;
+}
+
 /** Wires the parts that live as long as the gateway. */
-export async function createServices(
-  options: GatewayOptions,
-  parts: ServiceParts,
-): Promise<{ services: Services; writer: LogWriter; closeQueue(): Promise<void>; startLooks(): () => void }> {
+export async function createServices(options: GatewayOptions, parts: ServiceParts): Promise<MadeServices> {
   const { clock, isReady, handle } = parts;
   const headerPrefixes = headerPrefixesOf(options);
   const providers = createProviderRegistry(options.providers);
   const createId = createIdFactory(clock.now);
   const { guard, outbound, openSocket } = createCalls(options);
-  const { redactor, writer, queue, ...log } = await openLog(options, parts, { providers, createId, outbound });
+  const { redactor, writer, queue, recover, ...log } = await openLog(options, parts, { providers, createId, outbound });
   const guardrails = createOwnGuardrails(options, { outbound, clock, services: () => services });
   const identity = await createIdentity(options, parts, { outbound, guard, services: () => services });
   const contentRules = toContentRules(providers);
-  const sealing = { store: createContentSealingStore(parts.database), vault: identity.control.vault };
-  await sealStored({ ...sealing, rules: contentRules, now: clock.now() });
+  await sealEarlier(parts, identity.control.vault, contentRules);
   const timers = createTimers();
   const routing = createRouting(options, { providers, guardrails }, clock);
   const unpriced = new UnpricedCalls((message) => warnOf(options)(redactor.text(message)));
@@ -462,5 +491,5 @@ export async function createServices(
     // last, because it begins to work: nothing fails after it
     ...(await createLimits(options, parts, { control: identity.control, outbound, limits, journal: log.limitJournal })),
   };
-  return { services, closeQueue: startLog(options, services, { ...log, queue }), writer, startLooks };
+  return { services, closeQueue: startLog(options, services, { ...log, queue }), writer, startLooks, recover };
 }

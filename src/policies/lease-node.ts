@@ -58,6 +58,11 @@ export class LeaseNode {
     return this.#nodes;
   }
 
+  /** Takes over how many nodes shared the database when it was last known. */
+  suppose(nodes: number): void {
+    this.#nodes = Math.max(1, nodes);
+  }
+
   /** Unix milliseconds by the clock of the database. It never goes back. */
   time(): number {
     this.#latest = Math.max(this.#latest, this.#options.clock.monotonic() + this.#aheadMs);

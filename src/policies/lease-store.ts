@@ -43,6 +43,8 @@ interface LeaseStoreOptions {
   onUsed?: LimitUseObserver | undefined;
   /** While the database is away, refuses what it has not leased as unavailable, and divides no new windows. */
   isStrict?: boolean | undefined;
+  /** Nodes that shared the database when it was last known, where it is away at the start. Absent: it must be there. */
+  lastNodes?: number | undefined;
 }
 
 /** Limits that several processes share through their database. */
@@ -99,7 +101,12 @@ class LeaseLimitStore implements LeaseStore {
   }
 
   async start(): Promise<void> {
-    await this.#node.beat();
+    const { lastNodes } = this.#options;
+    if (lastNodes === undefined) await this.#node.beat();
+    else {
+      this.#node.suppose(lastNodes);
+      this.#outage.begin(this.#node.time(), new Error("The database is away at the start"));
+    }
     this.#interval = setInterval(() => void this.tick(), tickMs);
   }
 
@@ -482,7 +489,7 @@ class LeaseLimitStore implements LeaseStore {
 /**
  * Creates the store, with this process as one more node.
  *
- * @throws If the database is away.
+ * @throws If the database is away, and it is not known how many nodes share it.
  */
 export async function createLeaseStore(options: LeaseStoreOptions): Promise<LeaseStore> {
   const store = new LeaseLimitStore(options);

@@ -14,6 +14,7 @@ import { readSettings, type Settings } from "../settings.ts";
 import { createKeysFile, exists, keepToOwner, readKeysFile } from "./keys-file.ts";
 import { createJournalPlace } from "./limit-journal.ts";
 import { withSecretFiles } from "./secret-files.ts";
+import { createSnapshotPlace } from "./snapshot-file.ts";
 
 /** Folder of files that do not stand beside a database. */
 const defaultFolder = "data";
@@ -119,6 +120,14 @@ function findSpill({ database, logSpill }: Settings, databaseFile: string | unde
   return { path: path ?? (databaseFile === undefined ? "data/log-spill.db" : `${databaseFile}-spill`), bytes };
 }
 
+/** Where the last known state of a database on another machine is stored. */
+function findSnapshot({ snapshot, logSpill }: Settings, databaseFile: string | undefined): GatewayOptions["snapshot"] {
+  const { path, hours } = snapshot;
+  if (databaseFile !== undefined || hours === 0) return undefined;
+  const file = path ?? join(dirname(logSpill.path ?? "data/log-spill.db"), "snapshot");
+  return { place: createSnapshotPlace(file), maxAgeMs: hours * 3_600_000 };
+}
+
 /** Where strict limits keep what their requests used, until it is stored. */
 function findJournal({ database, limitJournalFile, gateway }: Settings, databaseFile: string | undefined) {
   if (!gateway.strictLimits || database === ":memory:") return undefined;
@@ -155,11 +164,13 @@ export function loadSettings(environment: Environment = process.env): HostSettin
   const isFile = settings.gateway.masterKeys === undefined && keys !== undefined;
   const logSpill = findSpill(settings, path);
   const limitJournal = findJournal(settings, path);
+  const snapshot = settings.database === ":memory:" ? undefined : findSnapshot(settings, path);
   const { modelFactsFile } = settings;
   const gateway = {
     ...settings.gateway,
     ...(logSpill && { logSpill }),
     ...(limitJournal && { limitJournal }),
+    ...(snapshot && { snapshot }),
     ...(keys !== undefined && { masterKeys: keys }),
     ...(modelFactsFile !== undefined && { modelFacts: readModelFacts(modelFactsFile) }),
     ...(isFile && { readMasterKeys: () => readKeysFile(masterKeysFile) }),

@@ -25,6 +25,8 @@ export interface WorkerSettings {
   spill?: LogSpillSettings & Pick<LogSpillOptions, "patienceMs">;
   /** Absent: contents stay in the database. */
   objects?: S3Settings;
+  /** The database is not asked before the message `recover`. */
+  waitsForRecover?: boolean;
 }
 
 /** A message to the thread. */
@@ -92,7 +94,8 @@ export function createLogThread(
     ...(spill && { spill }),
     ...(objects && { objects }),
   };
-  const start = () => new Thread<WorkerRequest>("log-worker", settings);
+  let waitsForRecover = places.waitsForRecover === true;
+  const start = () => new Thread<WorkerRequest>("log-worker", { ...settings, waitsForRecover });
   // started early: until it runs, a killed process loses the waiting rows
   let thread = start();
   const running = () => {
@@ -116,7 +119,10 @@ export function createLogThread(
     readTail: (request) => running().ask<TailPage>({ kind: "tail", request }),
     ...(telemetry.otlp && { traceHooks: async (hooks) => void (await running().ask({ kind: "hooks", hooks })) }),
     metrics: () => running().ask<string>({ kind: "metrics" }),
-    recover: async () => void (await running().ask({ kind: "recover" })),
+    async recover() {
+      waitsForRecover = false;
+      await running().ask({ kind: "recover" });
+    },
     waiting: () => running().ask<SpillState>({ kind: "waiting" }),
     purge: async (times) => (await running().ask({ kind: "purge", times })) > 0,
     async close() {

@@ -8,6 +8,7 @@ import { createLogTailStore } from "../db/stores/log-tail.ts";
 import { createLogStore } from "../db/stores/logs.ts";
 import { createLogTelemetry } from "../gateway/telemetry.ts";
 import { createAddressGuard } from "../lib/address.ts";
+import { DatabaseAwayError } from "../lib/database-away.ts";
 import { createOutbound } from "../lib/outbound.ts";
 import { OwnBatches } from "../logs/follow/own-batches.ts";
 import { readTailPage, type TailPage } from "../logs/follow/page.ts";
@@ -50,9 +51,10 @@ async function openSpilling({ spill, location }: WorkerSettings, store: Store): 
   }
 }
 
-/** A writer with a separate connection. The schema must be up to date. */
+/** A writer with a separate connection. The schema must be up to date once the writer may use the database. */
 async function openWriter(settings: WorkerSettings) {
   const { location, redaction, telemetry } = settings;
+  const gate = { isOpen: settings.waitsForRecover !== true };
   const database = await openDatabase(location);
   // it only masks text: headers that need a digest are already hidden
   const redactor = createRedactor({ ...redaction, mac: () => "" });
@@ -63,12 +65,17 @@ async function openWriter(settings: WorkerSettings) {
   });
   const objects = settings.objects && createObjectStore(settings.objects, { outbound, clock: Date });
   const log = createIndexedLog(createLogStore(database, zstdCodec), createIndexStores(database), Date.now, objects);
-  const spilling = await openSpilling(settings, log.append);
+  const append: Store = async (batches) => {
+    if (!gate.isOpen) throw new DatabaseAwayError(new Error("The database is not back yet"));
+    await log.append(batches);
+  };
+  const spilling = await openSpilling(settings, append);
   return {
+    gate,
     database,
     log,
     spilling,
-    append: spilling?.append.bind(spilling) ?? log.append,
+    append: spilling?.append.bind(spilling) ?? append,
     tail: createLogTailStore(database),
     own: new OwnBatches(),
     redactor,
@@ -103,16 +110,18 @@ const opened = openWriter(workerData);
 opened.catch(() => {}); // reported to the first message
 
 serveThread(async (request: WorkerRequest): Promise<number | string | TailPage | SpillState> => {
-  const { database, log, spilling, tail, own, telemetry } = await opened;
+  const { gate, database, log, spilling, tail, own, telemetry } = await opened;
   if (request.kind === "append") return Number(await appendBatches(await opened, request));
   if (request.kind === "tail") return readTailPage({ store: tail, own }, request.request);
-  if (request.kind === "index") return Number(await log.index());
-  if (request.kind === "offload") return Number(await log.offload?.());
-  if (request.kind === "purge") return Number(await log.purge(request.times));
+  if (request.kind === "index") return Number(gate.isOpen && (await log.index()));
+  if (request.kind === "offload") return Number(gate.isOpen && (await log.offload?.()));
+  if (request.kind === "purge") return Number(gate.isOpen && (await log.purge(request.times)));
   if (request.kind === "metrics") return telemetry.toText();
   if (request.kind === "waiting") return (await spilling?.state()) ?? { rows: 0, bytes: 0, lostRows: 0 };
-  if (request.kind === "recover") await spilling?.recover();
-  else if (request.kind === "hooks") telemetry.observeHooks(request.hooks);
+  if (request.kind === "recover") {
+    gate.isOpen = true;
+    await spilling?.recover();
+  } else if (request.kind === "hooks") telemetry.observeHooks(request.hooks);
   else {
     await spilling?.close();
     await log.close();

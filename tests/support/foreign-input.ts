@@ -43,6 +43,7 @@ const readers: Readonly<Record<string, Bound>> = {
   "src/declared/yaml.ts": tried("declared state"),
   "src/declared/api.ts": own("answers of the control plane"),
   "src/gateway/crew.ts": own("rows of the log"),
+  "src/gateway/snapshot/seal.ts": own("what a master key has sealed"),
   "src/guardrails/call.ts": short("whether a header is Latin-1"),
   "src/guardrails/checks/pii.ts": within("ValueFinder"),
   "src/guardrails/checks/regex-replace.ts": steps,

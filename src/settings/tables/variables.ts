@@ -172,6 +172,19 @@ export const variables = {
       meaning: "path of that file. It must be on a local disk",
     },
     {
+      name: "SNAPSHOT_MAX_AGE_HOURS",
+      default: "`24`",
+      least: 0,
+      most: 8_760,
+      meaning:
+        "how old the [last known state](scaling.md#start-without-the-database) of a database on another machine may be for a start or a look-up while that is away. `0`: none is stored",
+    },
+    {
+      name: "SNAPSHOT_FILE",
+      default: "beside the file of `LOG_SPILL_FILE`, with the name `snapshot`",
+      meaning: "path of that state. It must be on a disk that outlives the process",
+    },
+    {
       name: "RESPONSES_RETENTION_DAYS",
       default: "`30`",
       least: 1,

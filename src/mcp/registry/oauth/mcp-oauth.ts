@@ -102,7 +102,7 @@ const unusedClientMs = 30 * dayMs;
 /** Creates the authorization server. */
 export async function createMcpOauth(parts: McpOauthParts): Promise<McpOauth> {
   const { database, control, clock, warn, stateKey } = parts;
-  const store = createOauthStore(database);
+  const store = createOauthStore(database.lastKnown);
   const fetchDocument = createDocumentFetcher(parts);
   const keySets = createKeySets({
     clock,
@@ -133,7 +133,7 @@ export async function createMcpOauth(parts: McpOauthParts): Promise<McpOauth> {
   const isOwnCredential = async (credential: string) =>
     (await isOwnToken(credential)) || parts.isOwnCredential(credential);
   const limits = createOauthLimits(clock);
-  const only = createOnlyOrganisation(control.stores.organisations, clock);
+  const only = createOnlyOrganisation(control.known.organisations, clock);
   return {
     store,
     upstream,
