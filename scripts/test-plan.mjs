@@ -1,8 +1,8 @@
 // Which test files run on which runtime, and which of them share a process.
 //
 // A file belongs to the first tier that names it. What a host can change runs on all three runtimes. Of the longest files a
-// quarter run, each on one runtime, by the seed. Code without a host runs on Bun and a sixth of it on Node, another sixth with each seed.
-// What only drives our own API runs on Bun, with one file of each folder on the others.
+// sixth run, each on one runtime, by the seed. Code without a host runs on Bun and a twelfth of it on Node, others with each seed.
+// What only drives our own API runs on Bun. Node has one file of every second folder, Deno one of every other folder.
 
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -13,11 +13,11 @@ export const runtimes = ["bun", "node", "deno"];
 /** Names are those of folders or files below tests/, or of folders in packages/, without `.test.ts`. */
 const tiers = [
   {
-    // they start many processes, wait for real time or take over seven seconds: a quarter of them, each on one runtime,
+    // they start many processes, wait for real time or take over seven seconds: a sixth of them, each on one runtime,
     // others with each seed
     name: "long",
     runtimes: [],
-    sampledOn: { bun: oneIn(12, 0), node: oneIn(12, 4), deno: oneIn(12, 8) },
+    sampledOn: { bun: oneIn(18, 0), node: oneIn(18, 6), deno: oneIn(18, 12) },
     names: [
       "runtimes/cli",
       "runtimes/cli-master-keys",
@@ -69,6 +69,11 @@ const tiers = [
       "cache/tiers",
       "runtimes/nodes",
       "runtimes/binary",
+      "runtimes/console-sessions",
+      "runtimes/declared-state",
+      "runtimes/second-process",
+      "runtimes/backup",
+      "openapi-client",
     ],
   },
   {
@@ -93,11 +98,10 @@ const tiers = [
       "serve",
       "handler",
       "handler-fuzz",
-      "console",
+      ...["assets", "sessions"].map((name) => `console/${name}`),
       ...["outbound", "embed", "program", "console"].map((name) => `runtimes/${name}`),
       ...["streams", "faults", "hardening", "multipart", "audio", "realtime"].map((name) => `inference/${name}`),
       "policies/redis-outage",
-      "clients/npm",
       ...["body", "outbound", "hash", "path", "address", "sse"].map((name) => `lib/${name}`),
     ],
   },
@@ -106,7 +110,7 @@ const tiers = [
   {
     name: "engine",
     runtimes: ["bun"],
-    sampledOn: { node: oneIn(6, 0) },
+    sampledOn: { node: oneIn(12, 0) },
     names: [
       "packages",
       "auth",
@@ -122,7 +126,12 @@ const tiers = [
       "settings",
     ],
   },
-  { name: "product", runtimes: ["bun"], sampledOn: { node: oneOfEachFolder, deno: oneOfEachFolder }, names: [""] },
+  {
+    name: "product",
+    runtimes: ["bun"],
+    sampledOn: { node: oneOfEverySecondFolder(0), deno: oneOfEverySecondFolder(1) },
+    names: [""],
+  },
 ];
 
 /** Lists of the items that have the same key. */
@@ -163,10 +172,13 @@ function onlySignIn(files) {
   return files.filter((file) => file.endsWith("/sign-in.test.ts"));
 }
 
-/** One file of each folder: another one with each seed. */
-function oneOfEachFolder(files, seed) {
-  const folders = groupBy(files, (file) => file.slice(0, file.lastIndexOf("/")));
-  return [...folders.values()].map((group) => group[seed % group.length]);
+/** One file of every second folder; those of different places have no folder in common. Others with each seed. */
+function oneOfEverySecondFolder(place) {
+  return (files, seed) => {
+    const folders = groupBy(files, (file) => file.slice(0, file.lastIndexOf("/")));
+    const chosen = [...folders.values()].filter((_, index) => (index + seed) % 2 === place);
+    return chosen.map((group) => group[Math.floor(seed / 2) % group.length]);
+  };
 }
 
 /**

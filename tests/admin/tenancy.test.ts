@@ -303,7 +303,7 @@ test("names in paths: foreign records respond like unknown ones, and are unchang
         plainBodies[`${method} ${path.slice(3)}`] ??
         (method === "PUT" || method === "POST" ? { name: "x" } : undefined);
       for (const place of foreign) {
-        for (const name of sample(foreignNames(place, own), 5)) {
+        for (const name of sample(foreignNames(place, own), 12)) {
           // where two names stand, the first is replaced, then the second below an own workspace
           const parameters = path.match(/:\w+/g) ?? [];
           for (const [index] of parameters.entries()) {
@@ -339,7 +339,7 @@ test("names in queries: foreign workspaces and organisations are refused like un
         for (const parameter of parameters) {
           // the log of the caller's own organisation has the names of earlier requests
           if (path === "/v1/audit-logs" && parameter !== "organisation_id" && parameter !== "workspace_id") continue;
-          for (const name of sample(foreignNames(place, own), 5)) {
+          for (const name of sample(foreignNames(place, own), 12)) {
             const build = (asked: string) => ({ route: `GET ${path.slice(3)}?${times}&${parameter}=${asked}` });
             await requireAlike(build, { name, key, place });
           }
@@ -503,7 +503,7 @@ test("names in bodies: references to foreign records are refused, and nothing is
     for (const [route, build] of references) {
       const path = route.replace("<own>", own.workspaceId);
       for (const place of foreign) {
-        for (const name of sample(foreignNames(place, own), 5)) {
+        for (const name of sample(foreignNames(place, own), 12)) {
           const make = (asked: string) => ({ route: path, body: build(asked, own) });
           const { status } = await call(gateway, path, { key, body: build(name, own) });
           assert.ok(status >= 400 && status < 500, `${route} with ${name} answered ${status}`);

@@ -3,6 +3,7 @@ import { after, before, test } from "node:test";
 import { adminEndpoints } from "../../src/admin/endpoints.ts";
 import { call } from "../support/control.ts";
 import { adminKey, createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
+import { sample } from "../support/sample.ts";
 
 let gateway: TestGateway;
 before(async () => {
@@ -20,7 +21,12 @@ const lists = adminEndpoints.filter(
     path !== "/v1/logs/tail" && method === "GET" && access !== "public" && access !== "scim",
 );
 
-for (const { path, query = [] } of lists.filter((row) => row.query)) {
+const filtered = sample(
+  lists.filter((row) => row.query),
+  3,
+);
+
+for (const { path, query = [] } of filtered) {
   test(`GET ${path} refuses a filter it does not know, and no filter it documents`, async () => {
     const asked = path.slice(3).replace(/:\w+/g, () => crypto.randomUUID());
     const refusals = async (name: string) => {
@@ -42,7 +48,7 @@ for (const { path, query = [] } of lists.filter((row) => row.query)) {
   });
 }
 
-for (const { path, query = [] } of lists.filter((row) => row.query)) {
+for (const { path, query = [] } of filtered) {
   test(`GET ${path} refuses a filter as a list, and one that is given twice, where it reads one value`, async () => {
     const asked = path.slice(3).replace(/:\w+/g, () => crypto.randomUUID());
     const refusals = async (text: string) => {

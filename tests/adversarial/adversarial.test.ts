@@ -53,8 +53,8 @@ function runProbe<Line>(args: readonly string[], withinMs: number): Promise<Line
 }
 
 for (const [group, what, least] of [
-  ["rows", "no body or header", isWhole ? 500 : 60],
-  ["config", "no pattern, schema, condition or check of a config", isWhole ? 10 : 2],
+  ["rows", "no body or header", isWhole ? 500 : 25],
+  ["config", "no pattern, schema, condition or check of a config", isWhole ? 10 : 1],
 ] as const) {
   const withinMs = isWhole ? 1_800_000 : 240_000;
   test(`${what} holds the request loop much longer than its JSON takes`, { skip, timeout: withinMs }, async () => {
@@ -78,7 +78,7 @@ for (const [group, what, least] of [
   });
 }
 
-for (const { name, mostBytes } of sample(memoryCases, 4)) {
+for (const { name, mostBytes } of sample(memoryCases, 8)) {
   test(`${name}: the memory it adds is bounded`, { skip }, async () => {
     const [figure] = await runProbe<MemoryFigure>(["memory", name], 120_000);
     assert.ok(figure);

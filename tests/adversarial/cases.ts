@@ -102,5 +102,5 @@ export function listCases(isWhole: boolean): Case[] {
     const header = { "x-gateway-config": JSON.stringify(config) };
     return { ...chat, name: `config: ${kind}`, headers: header, isRefused, body: () => ofJson(body) };
   });
-  return isWhole ? [...rows, ...headers, ...configs] : [rows, headers, configs].flatMap((cases) => sample(cases, 2));
+  return isWhole ? [...rows, ...headers, ...configs] : [rows, headers, configs].flatMap((cases) => sample(cases, 4));
 }

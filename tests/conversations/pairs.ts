@@ -11,8 +11,8 @@ import { type Fault, type Place, type Run, runConversation } from "./run.ts";
 
 /** Dialects whose clients hold conversations; each has its own file, so that whole runs share the processors. */
 const dialectCount = 4;
-/** Conversations of all pairs together in a sampled run: about 20 seconds. */
-const sampled = 400;
+/** Conversations of all pairs together in a sampled run: about ten seconds. */
+const sampled = 200;
 /** Conversations of a pair in a whole run. What a runtime can change is tested elsewhere. */
 const whole = "Bun" in globalThis ? 2_000 : 50;
 
@@ -20,7 +20,7 @@ const whole = "Bun" in globalThis ? 2_000 : 50;
 export function conversationsOf(pairs: number): number {
   const { GATEWAY_CONVERSATIONS: asked } = process.env;
   if (asked !== undefined) return Number(asked);
-  return isWhole ? whole : Math.max(4, Math.floor(sampled / pairs));
+  return isWhole ? whole : Math.max(2, Math.floor(sampled / pairs));
 }
 
 /** Seeds of the conversations of a pair: those of the run, or the one to repeat. */

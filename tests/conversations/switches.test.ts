@@ -68,7 +68,7 @@ async function holdAll(
 }
 
 for (const [dialect, createClient] of Object.entries(clients)) {
-  for (const pair of sample(pairs, 4)) {
+  for (const pair of sample(pairs, 12)) {
     const [first, second] = pair;
     test(`a ${dialect} client from ${nameOf(first)} to ${nameOf(second)} and back: nothing foreign is refused`, async (context) => {
       (await holdAll(dialect, createClient, pair)).assertNone(context);
