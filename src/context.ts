@@ -7,6 +7,7 @@ import { type CallRecord, createCallRecord, type SettledRequest } from "./contex
 import type { Hops } from "./context/hops.ts";
 import type { LoadServices } from "./context/load.ts";
 import type { ProviderRules } from "./context/provider-rules.ts";
+import type { ShadowCopies, ShadowOf } from "./context/shadow.ts";
 import type { LimitAlerts } from "./control/alerts/alerts.ts";
 import type { BatchWork } from "./control/batches.ts";
 import type { ConsoleState } from "./control/console/console-state.ts";
@@ -106,6 +107,8 @@ export interface ConnectionInfo {
   readonly isOfGuardrail?: boolean;
   /** Id of the log row whose request this is, once more; for internal requests only. */
   readonly replayOf?: string;
+  /** The request is a copy of another for comparison; for internal requests only. */
+  readonly shadow?: ShadowOf;
   /** Called with the log row of the request; for internal requests only. */
   onLogged?(record: LogRecord): void;
   /** Keeps the host alive until a promise settles. */
@@ -229,6 +232,8 @@ export interface Services extends LoadServices {
   /** Makes the counters of limits follow those that re-priced rows changed. Nobody waits for it. */
   readonly followCorrections: () => void;
   readonly limitAlerts: LimitAlerts;
+  /** Sends copies of requests to other targets. */
+  readonly copies: ShadowCopies;
   /** Called for every finished request. */
   readonly sinks: readonly CallSink[];
   /** Digest of values that callers send back, such as cursors. */

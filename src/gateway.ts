@@ -171,6 +171,7 @@ async function joinProcesses(
 /** Ends everything of a running gateway, in the order in which one part needs another. */
 async function closeRunning(open: RunningGateway, activity: ReturnType<typeof createActivity>): Promise<void> {
   open.services.logTail.close();
+  open.services.copies.stop();
   // their rows are written before the log closes
   await endStreams(open.services);
   await open.batchRunner.stop(batchCloseMs);
@@ -260,6 +261,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
     asOrganisation: async (organisation) => ownHandle(await ensureRunning(), organisation),
     async drain(timeoutMs) {
       draining = true;
+      running?.services.copies.stop();
       // they never end by themselves
       running?.services.logTail.close();
       const streams = running?.services.streams;

@@ -8,7 +8,7 @@ import { type ExactNumbers, parseExact } from "../lib/exact-numbers.ts";
 import { isObject } from "../lib/json.ts";
 import type { ConfigNode } from "../routing/config.ts";
 import type { ConfigProblem } from "../routing/problem.ts";
-import { readConfig as readRoutingConfig } from "../routing/read-config.ts";
+import { listNodes, readConfig as readRoutingConfig } from "../routing/read-config.ts";
 import { findConfigExcess } from "../routing/state.ts";
 import {
   ConfigList,
@@ -48,10 +48,6 @@ async function findLostClassifiers(
     return [{ path: place, message: `names a provider that the workspace does not have: @${slug}` }];
   });
   return (await Promise.all(found)).flat();
-}
-
-function listNodes(node: ConfigNode): ConfigNode[] {
-  return [node, ...node.targets.flatMap(listNodes)];
 }
 
 /** A config in a body. */
@@ -106,16 +102,16 @@ async function toContent(
 }
 
 /** Refuses hosts that would be refused when a request is sent there. */
-function checkHosts(node: ConfigNode, addressGuard: AddressGuard): void {
-  if (node.customHost !== undefined) {
+function checkHosts(config: ConfigNode, addressGuard: AddressGuard): void {
+  for (const { customHost, path } of listNodes(config)) {
+    if (customHost === undefined) continue;
     try {
-      requireBaseUrl(addressGuard, node.customHost);
+      requireBaseUrl(addressGuard, customHost);
     } catch (error) {
       if (!(error instanceof AddressRefusedError)) throw error;
-      refuseField(`${node.path}.custom_host`, error.reason);
+      refuseField(`${path}.custom_host`, error.reason);
     }
   }
-  for (const target of node.targets) checkHosts(target, addressGuard);
 }
 
 const toSummary = shownBy(ConfigSummary, (_row: ConfigRow) => ({}));

@@ -1,6 +1,7 @@
 import type { CallerContext } from "../context.ts";
 import { BodyError, readBytes } from "../lib/body.ts";
 import { startTimer } from "../lib/clock.ts";
+import { encodeHeader } from "../lib/header-text.ts";
 import { hopHeader } from "../lib/headers.ts";
 import { parseJson } from "../lib/json.ts";
 
@@ -56,9 +57,4 @@ export async function askGateway(
   } finally {
     cancel();
   }
-}
-
-/** JSON as a header may hold it. */
-function encodeHeader(value: unknown): string {
-  return JSON.stringify(value).replace(/[^ -~]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

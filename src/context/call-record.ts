@@ -16,6 +16,7 @@ import type {
   PriceSource,
   UnfitLog,
 } from "../schemas/logs.ts";
+import type { ShadowWish } from "./shadow.ts";
 
 /** Hooks of the last target. */
 export interface HookLog {
@@ -237,6 +238,10 @@ export interface CallRecord {
   cacheHit: CacheHit | null;
   /** The call of an MCP server; null for other requests. */
   mcp: McpLog | null;
+  /** The copy of the request that its config asks for. */
+  shadow?: ShadowWish;
+  /** It is sent. */
+  isCopied?: boolean;
   /** The request has ended. */
   settled: boolean;
 }

@@ -84,6 +84,11 @@ export class Pressure {
     );
   }
 
+  /** Memory or the event loop is beyond its mark. */
+  get isHigh(): boolean {
+    return this.#reason !== undefined;
+  }
+
   /** Counts a refused request. */
   note(by: ShedBy): void {
     this.#counts.set(by, (this.#counts.get(by) ?? 0) + 1);

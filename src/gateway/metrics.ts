@@ -23,6 +23,7 @@ interface MetricsSources {
   routing: Services["routing"];
   unpriced: Services["unpriced"];
   pressure: Services["pressure"];
+  copies: Pick<Services["copies"], "counts">;
   concurrency: Services["concurrency"];
   dependencies: Services["dependencies"];
   /** The organisation whose admin keys read metrics. */
@@ -32,7 +33,7 @@ interface MetricsSources {
 /** The metrics of a gateway, and who reads them. */
 export function createMetrics(options: GatewayOptions, sources: MetricsSources): Services["metrics"] {
   const { queue, lateHooks, writer, logTail, routing, unpriced, organisationId } = sources;
-  const { pressure, concurrency, dependencies } = sources;
+  const { pressure, concurrency, dependencies, copies } = sources;
   const refused = new RefusedRequests();
   const { token, isOpen = false } = options.metrics || {};
   return {
@@ -51,6 +52,7 @@ export function createMetrics(options: GatewayOptions, sources: MetricsSources):
         unpriced: unpriced.counts(),
         load: { ...pressure.state(), running: concurrency.running },
         dependencies: dependencies.state(),
+        copies: copies.counts(),
         openBreakers: routing.breakers.countOpen(),
         health: routing.health.counts(),
         stats: options.processStats?.(),

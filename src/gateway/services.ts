@@ -21,11 +21,7 @@ import { createLogSegmentStore, type LogSegmentStore } from "../db/stores/log-se
 import { createLogTailStore } from "../db/stores/log-tail.ts";
 import { createLogStore, type LogStore } from "../db/stores/logs.ts";
 import type { Guardrails } from "../guardrails/state.ts";
-import { reportToConnection } from "../inference/call/finish.ts";
-import { settleLimits } from "../inference/call/limits.ts";
-import { logCall } from "../inference/call/log-sink.ts";
 import { formBytes } from "../inference/files/upload.ts";
-import { settleMeasure } from "../inference/pipeline/balancing.ts";
 import { createAddressGuard } from "../lib/address.ts";
 import { toBase64Url } from "../lib/base64.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
@@ -55,7 +51,6 @@ import type { WaitingLimits } from "../logs/waiting-rows.ts";
 import { createLogWriter, type LogWriter } from "../logs/writer.ts";
 import { startMetricsPush } from "../observability/push.ts";
 import type { TelemetrySettings } from "../observability/telemetry.ts";
-import { UnpricedCalls } from "../pricing/unpriced-calls.ts";
 import { createProviderRegistry, type ProviderRegistry } from "../providers/registry.ts";
 import { defaultTargetLimits } from "../routing/config.ts";
 import { createRoutingState } from "../routing/state.ts";
@@ -64,6 +59,7 @@ import { createMeasureExchange } from "./balancing.ts";
 import { createReused } from "./cache.ts";
 import { publishOf } from "./crew.ts";
 import { locationOf, type OpenData } from "./data.ts";
+import { createEnds } from "./ends.ts";
 import { createOwnGuardrails } from "./guardrails.ts";
 import { createIdentity } from "./identity.ts";
 import { createLimits } from "./limit-store.ts";
@@ -404,7 +400,10 @@ function createFeedback(options: GatewayOptions, { database, clock }: ServicePar
 /** Options that services read as they are, with their defaults. */
 function createSwitches(options: GatewayOptions) {
   const { realtimeOrigins, pageOrigins, forwardsTraceparent, savedOnly, serverTiming } = options;
+  const headerPrefixes = headerPrefixesOf(options);
   return {
+    headerPrefixes,
+    headerRules: createHeaderRules(headerPrefixes),
     realtimeOrigins: new Set(realtimeOrigins),
     pageOrigins: new Set(pageOrigins),
     forwardsTraceparent: forwardsTraceparent ?? false,
@@ -432,7 +431,6 @@ interface MadeServices {
 /** Wires the parts that live as long as the gateway. */
 export async function createServices(options: GatewayOptions, parts: ServiceParts): Promise<MadeServices> {
   const { clock, isReady, handle } = parts;
-  const headerPrefixes = headerPrefixesOf(options);
   const providers = createProviderRegistry(options.providers);
   const createId = createIdFactory(clock.now);
   const { guard, outbound, openSocket } = createCalls(options);
@@ -443,10 +441,10 @@ export async function createServices(options: GatewayOptions, parts: ServicePart
   await sealEarlier(parts, identity.control.vault, contentRules);
   const timers = createTimers();
   const routing = createRouting(options, { providers, guardrails }, clock);
-  const unpriced = new UnpricedCalls((message) => warnOf(options)(redactor.text(message)));
   const organisationId = await readFirstOrganisation(identity.control);
   const { startLooks, ...load } = createLoad(options, { ...parts, queue, limitStore: () => services.limitStore });
-  const metrics = createMetrics(options, { ...log, ...load, queue, writer, routing, unpriced, organisationId });
+  const ends = createEnds(options, redactor, () => services);
+  const metrics = createMetrics(options, { ...log, ...load, ...ends, queue, writer, routing, organisationId });
   const limits = { ...defaultLimits, ...options.limits };
   const services: Services = {
     ...identity,
@@ -466,8 +464,7 @@ export async function createServices(options: GatewayOptions, parts: ServicePart
     ...log,
     ...createFeedback(options, parts),
     redactor,
-    sinks: [settleMeasure, settleLimits, reportToConnection, logCall],
-    unpriced,
+    ...ends,
     metrics,
     ...(await createReused(options, parts, () => services.steadyTime())),
     ...load,
@@ -482,8 +479,6 @@ export async function createServices(options: GatewayOptions, parts: ServicePart
       measureExchange: await createMeasureExchange(options, parts, { routing, now: clock.monotonic }),
     },
     authTools: await createAuthTools(options, identity.control, { outbound, clock }),
-    headerPrefixes,
-    headerRules: createHeaderRules(headerPrefixes),
     countTokens: withBoundedWaiting(options.countTokens ?? countTokens),
     streams: new Set<RunningStream>(),
     calls: new Set<RunningCall>(),

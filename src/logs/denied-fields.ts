@@ -46,6 +46,7 @@ const fieldOfIndex: Readonly<Record<string, string>> = {
   integration: "ai_org",
   region: "ai_org",
   zeroRetention: "ai_org",
+  variant: "ai_org",
   inputTokens: "req_units",
   outputTokens: "res_units",
   totalTokens: "total_units",

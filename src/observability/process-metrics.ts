@@ -34,6 +34,8 @@ interface ProcessFacts {
   load: { running: number; shed: ReadonlyMap<string, number>; lagSeconds: number };
   /** Whether what the gateway needs is there. */
   dependencies: { database: string; redis?: string; limits: string };
+  /** Copies of requests for comparison, by what became of them. */
+  copies: ReadonlyMap<string, number>;
   /** Targets whose hosts are checked. */
   health: { healthy: number; unhealthy: number };
   /** Absent where the host does not report it. */
@@ -140,6 +142,11 @@ export function toProcessMetrics(facts: ProcessFacts): string {
     toSingle(gauge("gateway_log_spill_rows", "Log rows that wait in a file for the database."), spill.rows),
     toSingle(gauge("gateway_log_spill_bytes", "Size of the file in which log rows wait."), spill.bytes),
     toMapped(counter("gateway_unpriced_calls_total", "Calls to models without a price."), "provider", unpriced),
+    toMapped(
+      counter("gateway_shadow_requests_total", "Copies of requests to a shadow target: sent, or why they were not."),
+      "outcome",
+      facts.copies,
+    ),
     toSingle(gauge("gateway_open_circuits", "Targets whose circuit is open."), openBreakers),
     toMapped(
       gauge("gateway_checked_targets", "Targets of load balancers whose hosts are checked, by their health."),

@@ -6,6 +6,7 @@ import {
   nodeMembers,
   promptCacheMembers,
   retryMembers,
+  shadowMembers,
   stickyMembers,
   strategyMembers,
 } from "../schemas/routing.ts";
@@ -53,6 +54,7 @@ const nodeDescriptions: Descriptions = {
   prompt_cache: "Marks the beginning of prompts for the cache of Claude and Nova models",
   cb_config: "When calls to a failing target stop",
   server_tools: "Tools that the gateway runs for models without them; at the root only",
+  shadow: "A target that gets copies of a share of the requests, after their responses; at the root only",
 };
 
 const strategyDescriptions: Descriptions = {
@@ -110,6 +112,10 @@ const cacheDescriptions: Descriptions = {
 
 const promptCacheDescriptions: Descriptions = {
   ttl: "How long the provider holds it: 5m or 1h, default 5m",
+};
+
+const shadowDescriptions: Descriptions = {
+  share: "Share of the requests that are copied, above 0 and at most 1",
 };
 
 const webSearchDescriptions: Descriptions = {
@@ -181,6 +187,10 @@ export function toRoutingConfigSchema(convert: JsonSchemaOf): object {
     ...object(nodeMembers, nodeDescriptions, {
       strategy: { ...strategy, required: ["mode"] },
       server_tools: { type: "object", properties: { web_search: webSearch } },
+      shadow: {
+        ...object(shadowMembers, shadowDescriptions, { target: { $ref: routingConfigReference } }),
+        required: ["target", "share"],
+      },
       targets: { type: "array", minItems: 1, items: { $ref: routingConfigReference } },
       retry: { ...object(retryMembers, retryDescriptions), required: ["attempts"] },
       cache: { anyOf: [{ enum: ["simple", "semantic"], type: "string" }, cache] },

@@ -119,6 +119,13 @@ export interface InheritedSettings {
   dropParams: readonly string[];
 }
 
+/** A target that gets copies of some of the requests, after their responses. */
+export interface ShadowSettings {
+  readonly target: ConfigNode;
+  /** Above 0 and at most 1. */
+  readonly share: number;
+}
+
 /** A node of a routing config: a group with a strategy and targets, or a leaf, which is a single call. */
 export interface ConfigNode extends InheritedSettings {
   /** Path in the config, such as `config.targets[1]`. */
@@ -136,6 +143,8 @@ export interface ConfigNode extends InheritedSettings {
   providerSettings: Readonly<Record<string, unknown>>;
   /** Of the root. */
   serverTools: ServerToolSettings | undefined;
+  /** Of the root: a target that gets copies of requests. */
+  shadow: ShadowSettings | undefined;
   strategy: Strategy | undefined;
   targets: readonly ConfigNode[];
   /** Its settings merged with those it inherits. */

@@ -36,6 +36,7 @@ const settingsMembers = [
   "metadata",
   "prompt_cache",
   "require_labels",
+  "shadow",
 ];
 /** Fields that cannot be combined with `passthrough` at the root. */
 const exclusiveMembers = ["override_params", "input_guardrails", "output_guardrails"];
@@ -154,4 +155,15 @@ export function findNodeProblems(node: ConfigNode, members: Members, known: Know
   if (hasAny(members, ["provider", "virtual_key", ...settingsMembers]) || hasOwnCredential(members, known))
     return problems;
   return [{ path: "", message: "must have a provider, a virtual key, or a strategy with targets" }];
+}
+
+/** Targets of copies whose provider would be that of the request: the credential of its caller is not sent elsewhere. */
+export function findShadowProblems(node: ConfigNode): ConfigProblem[] {
+  if (node.strategy) return node.targets.flatMap(findShadowProblems);
+  const { passthrough, provider, virtualKey, overrideParams } = node;
+  const path = node.path.replace(/^config\./, "");
+  if (passthrough) return [{ path: `${path}.passthrough`, message: "cannot be used for copies: name a provider" }];
+  const { model } = overrideParams;
+  const isNamed = provider !== undefined || virtualKey !== undefined || (typeof model === "string" && /^@/.test(model));
+  return isNamed ? [] : [{ path: `${path}.provider`, message: "must be given: copies do not use that of the request" }];
 }

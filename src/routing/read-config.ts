@@ -3,12 +3,12 @@ import { isObject, stringOf } from "../lib/json.ts";
 import { type Metadata, toMetadata } from "../lib/metadata.ts";
 import { maxConditionPatterns, maxConfigPatterns } from "../lib/pattern-limits.ts";
 import type { LabelRules, Labels } from "../schemas/labels.ts";
-import { nodeMembers } from "../schemas/routing.ts";
+import { nodeMembers, shadowMembers } from "../schemas/routing.ts";
 import { modelNeeds } from "../schemas/routing-choice.ts";
-import type { ConfigNode, InheritedSettings, Strategy, TargetLimits } from "./config.ts";
+import type { ConfigNode, InheritedSettings, ShadowSettings, Strategy, TargetLimits } from "./config.ts";
 import { hookPhases, inherit, noSettings } from "./inherit.ts";
 import { flagOf, join, MemberReader, type Members, numberOf, wordsOf } from "./member-reader.ts";
-import { findNodeProblems, isProviderMember, type KnownProviders } from "./node-rules.ts";
+import { findNodeProblems, findShadowProblems, isProviderMember, type KnownProviders } from "./node-rules.ts";
 import type { ConfigProblem } from "./problem.ts";
 import { readBreaker, readCache, readPromptCache, readRetry } from "./read-settings.ts";
 import { StrategyReader } from "./read-strategy.ts";
@@ -87,7 +87,7 @@ class ConfigReader {
   /** Reads the node at `path` and records its problems. */
   readNode(value: unknown, path: string, depth = 0): ConfigNode {
     this.#nodes++;
-    const apart = ["strategy", "targets", "retry", "cache", "prompt_cache", "cb_config", "server_tools"];
+    const apart = ["strategy", "targets", "retry", "cache", "prompt_cache", "cb_config", "server_tools", "shadow"];
     const { providers } = this.#options;
     const isSetting = (name: string) => isProviderMember(name, providers);
     const members = this.#reader.check(value, path, nodeMembers, (name) => apart.includes(name) || isSetting(name));
@@ -115,6 +115,7 @@ class ConfigReader {
       ...this.#readInherited(members, path),
       hooks: Object.fromEntries(hooks),
       serverTools: this.#readServerTools(members.server_tools, path),
+      shadow: this.#readShadow(members.shadow, path, depth),
       strategy,
       targets,
       merged: noSettings,
@@ -129,6 +130,19 @@ class ConfigReader {
     const check = this.#reader.check.bind(this.#reader);
     const reading = { check, note: this.#reader.note.bind(this.#reader) };
     return readServerTools(value, { path: join(path, "server_tools"), isRoot: path === "", reading });
+  }
+
+  #readShadow(value: unknown, path: string, depth: number): ShadowSettings | undefined {
+    if (value === undefined) return undefined;
+    const at = join(path, "shadow");
+    if (path !== "") return this.#reader.note(at, "must be at the root");
+    const { target: written, share } = this.#reader.check(value, at, shadowMembers, (name) => name === "target");
+    if (!isObject(value)) return undefined;
+    if (share === undefined) this.#reader.note(join(at, "share"), "must be given");
+    if (written === undefined) return this.#reader.note(join(at, "target"), "must be given");
+    const target = this.readNode(written, join(at, "target"), depth + 1);
+    for (const problem of findShadowProblems(target)) this.#reader.note(problem.path, problem.message);
+    return typeof share === "number" ? { target, share } : undefined;
   }
 
   /** Before a config is saved: rejects fields without any effect. */
@@ -187,6 +201,15 @@ class ConfigReader {
   }
 }
 
+/** The targets of a node, and that of its copies. */
+const nodesBelow = ({ targets, shadow }: ConfigNode): readonly ConfigNode[] =>
+  shadow ? [...targets, shadow.target] : targets;
+
+/** All nodes of a config. */
+export function listNodes(node: ConfigNode): ConfigNode[] {
+  return [node, ...nodesBelow(node).flatMap(listNodes)];
+}
+
 function countBelow(node: ConfigNode): number {
   return node.targets.reduce((sum, target) => sum + 1 + countBelow(target), 0);
 }
@@ -200,19 +223,20 @@ export function findTargetExcess(config: ConfigNode, limits: TargetLimits): Conf
   if (config.targets.length > most) {
     found.push({ path: "targets", message: `must have at most ${most} entries (${variable})` });
   }
-  for (const [index, target] of config.targets.entries()) {
+  for (const target of nodesBelow(config)) {
     if (countBelow(target) <= limits.nested) continue;
     const message = `must have at most ${limits.nested} entries in all (MAX_NESTED_CONFIG_TARGETS)`;
-    found.push({ path: `targets[${index}].targets`, message });
+    found.push({ path: `${target.path.replace(/^config\./, "")}.targets`, message });
   }
   return found;
 }
 
 /** Number of parameters of all nodes including inherited ones; those shared by reference count once. */
-function countParams({ overrideParams, defaultParams, dropParams, targets }: ConfigNode, above: number): number {
+function countParams(node: ConfigNode, above: number): number {
+  const { overrideParams, defaultParams, dropParams } = node;
   const own = Object.keys(overrideParams).length + Object.keys(defaultParams).length + dropParams.length;
   const here = above + own;
-  return targets.reduce((sum, target) => sum + countParams(target, here), own === 0 ? 0 : here);
+  return nodesBelow(node).reduce((sum, target) => sum + countParams(target, here), own === 0 ? 0 : here);
 }
 
 function weigh(problems: readonly ConfigProblem[]): number {
@@ -236,7 +260,10 @@ function withAffinity(strategy: Strategy | undefined, targets: readonly ConfigNo
 function mergeDown(node: ConfigNode, above: InheritedSettings): ConfigNode {
   const merged = inherit(above, node);
   const targets = node.targets.map((target) => mergeDown(target, merged));
-  return { ...node, merged, targets, strategy: withAffinity(node.strategy, targets) };
+  // these describe the provider of the original
+  const ofShadow = { ...merged, customHost: undefined, labels: undefined };
+  const shadow = node.shadow && { ...node.shadow, target: mergeDown(node.shadow.target, ofShadow) };
+  return { ...node, merged, targets, shadow, strategy: withAffinity(node.strategy, targets) };
 }
 
 /** Reads a routing config from its JSON value: the config, or all of its problems with their paths. */

@@ -27,25 +27,28 @@ export const ExplainRequest = v.object({
 });
 export type ExplainRequest = v.InferOutput<typeof ExplainRequest>;
 
+/** A call that a plan may make. */
+const ShownAttempt = v.object({
+  label: v.string(),
+  provider: v.nullable(v.string()),
+  model: v.nullable(v.string()),
+  host: v.nullable(v.string()),
+  params: object,
+  retry: v.nullable(v.object({ attempts: v.number(), on_status_codes: v.array(v.number()) })),
+  timeout_ms: v.number(),
+  /** How the prompt is marked for the provider's cache; absent where it is not. */
+  prompt_cache: v.optional(v.object({ ttl: v.picklist(["5m", "1h"]) })),
+  why: v.string(),
+});
+
 /** Response of `POST /configs/explain`. */
 export const ExplainResponse = v.object({
   object: v.literal("plan"),
   /** The name in the model of the request, and where it leads; absent for models of providers. */
   alias: v.optional(v.object({ name: v.string(), target: v.string() })),
-  attempts: v.array(
-    v.object({
-      label: v.string(),
-      provider: v.nullable(v.string()),
-      model: v.nullable(v.string()),
-      host: v.nullable(v.string()),
-      params: object,
-      retry: v.nullable(v.object({ attempts: v.number(), on_status_codes: v.array(v.number()) })),
-      timeout_ms: v.number(),
-      /** How the prompt is marked for the provider's cache; absent where it is not. */
-      prompt_cache: v.optional(v.object({ ttl: v.picklist(["5m", "1h"]) })),
-      why: v.string(),
-    }),
-  ),
+  attempts: v.array(ShownAttempt),
+  /** The target that gets copies of a share of the requests; absent without one, and for requests that are not copied. */
+  shadow: v.optional(v.object({ share: v.number(), attempts: v.array(ShownAttempt) })),
   /** Who runs tools that the request asks its model to use. Absent: it asks for none. */
   server_tools: v.optional(
     v.object({

@@ -49,7 +49,10 @@ export const RowSource = v.picklist(["gateway", ...otherSources]);
 
 /** One target that was called. */
 const AttemptLog = v.object({
+  /** Path of the target in the config. */
   label: v.string(),
+  /** Its name there. */
+  name: v.optional(v.string()),
   provider: v.nullable(v.string()),
   model: v.nullable(v.string()),
   status: v.number(),
@@ -167,6 +170,10 @@ export const LogRow = v.object({
   part_of: v.optional(v.string()),
   /** Id of the row whose request was replayed. */
   replay_of: v.optional(v.string()),
+  /** Id of the row whose request was copied here for comparison. */
+  shadow_of: v.optional(v.string()),
+  /** The request is copied: the row of the copy has its id in `shadow_of`. */
+  shadowed: v.optional(v.literal(true)),
   object: v.literal("log"),
   created_at: v.string(),
   organisation_id: v.string(),

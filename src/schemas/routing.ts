@@ -83,6 +83,11 @@ export const cacheMembers = {
   join: flag,
 } satisfies Record<string, v.GenericSchema>;
 
+/** `shadow` of the root, besides its target. */
+export const shadowMembers = {
+  share: v.pipe(v.number("must be a number"), v.gtValue(0, "must be above 0"), v.maxValue(1, "must be at most 1")),
+} satisfies Record<string, v.GenericSchema>;
+
 /** `prompt_cache` of a node, where it is an object. */
 export const promptCacheMembers = {
   ttl: v.picklist(["5m", "1h"], "must be 5m or 1h"),

@@ -85,6 +85,8 @@ const meanRating = (trace: string): number | undefined => {
   return found.length === 0 ? undefined : total / found.length;
 };
 
+const variantOf = (attempts: LogDetails["attempts"]) => attempts?.at(-1)?.name ?? attempts?.at(-1)?.label ?? "";
+
 /** Every filter, with the rows it must find. */
 const filters: Readonly<Record<string, RowFilter>> = {
   none: { query: {}, test: () => true },
@@ -143,6 +145,13 @@ const filters: Readonly<Record<string, RowFilter>> = {
     query: { region: "eu,ch", zero_retention: "true" },
     test: ({ labels }) => ["eu", "ch"].includes(String(labels?.region)) && labels?.zero_retention === true,
   },
+  variant: {
+    query: { variant: "candidate,config.targets[0]" },
+    test: ({ attempts }) => ["candidate", "config.targets[0]"].includes(variantOf(attempts)),
+  },
+  copies: { query: { shadow: "true" }, test: (row) => row.shadow_of !== undefined },
+  "no copies": { query: { shadow: "false" }, test: (row) => row.shadow_of === undefined },
+  "copies of a row": { query: { shadow_of: "row-1,row-3" }, test: (row) => row.shadow_of === "row-1" },
   cache_status: {
     query: { cache_status: "HIT,semantic_hit" },
     test: (row) => ["HIT", "SEMANTIC HIT"].includes(row.cache_status ?? ""),
@@ -393,6 +402,7 @@ const groupings: Readonly<Record<string, readonly [value: string, of: (row: LogD
   api_key: ["api_key", (row) => row.api_key_id],
   config: ["config", ({ config }) => config ?? ""],
   prompt: ["prompt", (row) => row.prompt_slug ?? ""],
+  variant: ["variant", ({ attempts }) => variantOf(attempts)],
   region: ["region", ({ labels }) => String(labels?.region ?? "")],
   zero_retention: ["zero_retention", ({ labels }) => String(labels?.zero_retention ?? "")],
 };

@@ -71,6 +71,7 @@ export function randomRows(
       ...(attempts !== undefined && {
         attempts: Array.from({ length: attempts }, (_, index) => ({
           label: `config.targets[${index}]`,
+          ...pick(random, [{}, { name: "current" }, { name: "candidate" }]),
           provider: "openai",
           model: "m-1",
           status,
@@ -92,6 +93,7 @@ export function randomRows(
       ...pick(random, [{}, { labels: { region: "eu", zero_retention: true } }, { labels: { region: "us" } }]),
       priced,
       ...(random() < 0.05 && { part_of: "session" }),
+      ...(random() < 0.1 && { shadow_of: pick(random, ["row-1", "row-2"]) }),
       ...(random() < 0.6 && cached(random)),
       ...(random() < 0.2 && { source: pick(random, ["console", "otel"] as const) }),
       error: null,

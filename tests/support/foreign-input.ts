@@ -26,7 +26,7 @@ const readers: Readonly<Record<string, Bound>> = {
   "src/admin/scim/filter.ts": tried("SCIM filters"),
   "src/auth/authenticate.ts": own("scopes of a row"),
   "src/cache/memory-tier.ts": own("keys of entries"),
-  "src/context/ask-gateway.ts": own("a header that it writes"),
+  "src/lib/header-text.ts": own("a header that it writes"),
   "src/mcp/registry/mcp-sync.ts": own("what JSON.stringify wrote"),
   "src/mcp/registry/merge-capabilities.ts": own("what JSON.stringify wrote"),
   "src/mcp/registry/oauth/external-tokens.ts": within("GuardedFetch"),

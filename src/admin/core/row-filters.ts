@@ -123,11 +123,13 @@ const listed = [
   ["api_key_ids", "apiKey"],
   ["region", "region"],
   ["zero_retention", "zeroRetention"],
+  ["variant", "variant"],
 ] as const satisfies readonly (readonly [string, StringFieldName])[];
 
 const digested = [
   ["trace_id", "trace"],
   ["span_id", "span"],
+  ["shadow_of", "shadowOf"],
 ] as const satisfies readonly (readonly [string, NumberFieldName])[];
 
 /** Fields of the index that each filter compares. */
@@ -198,6 +200,15 @@ function readSources(query: URLSearchParams): Condition[] {
   return [{ field: "source", oneOf: new Set(wanted), orNone: wanted.includes("gateway") }];
 }
 
+function readShadow(query: URLSearchParams): Condition[] {
+  const wanted = readText(query, "shadow");
+  if (wanted === undefined) return [];
+  if (wanted === "true") return [{ field: "shadow", oneOf: new Set(["shadow_of"]) }];
+  if (wanted !== "false") refuseField("shadow", "must be true or false");
+  // other requests have no value
+  return [{ field: "shadow", oneOf: new Set<string>(), orNone: true }];
+}
+
 /** Pairs of a provider and its model; undefined without any. */
 function readModels(query: URLSearchParams): [provider: string, model: string][] | undefined {
   return readItems(query, "ai_org_model")?.map((item) => {
@@ -232,7 +243,12 @@ function readMetadataPairs(query: URLSearchParams): [key: string, value: string]
 export function readRowChoice(query: URLSearchParams): RowChoice {
   const pairs = readModels(query);
   const metadata = readMetadataPairs(query);
-  const conditions: Condition[] = [...readStatuses(query), ...readCacheStatus(query), ...readSources(query)];
+  const conditions: Condition[] = [
+    ...readStatuses(query),
+    ...readCacheStatus(query),
+    ...readSources(query),
+    ...readShadow(query),
+  ];
   for (const [name, field] of listed) {
     const oneOf = readItemSet(query, name);
     if (oneOf) conditions.push({ field, oneOf });
@@ -254,6 +270,7 @@ export function readRowChoice(query: URLSearchParams): RowChoice {
   const terms: RowTerms = {
     traces: readItemSet(query, "trace_id"),
     spans: readItemSet(query, "span_id"),
+    originals: readItemSet(query, "shadow_of"),
     models,
     rating: readBounds(query, "weighted_feedback", { min: -10, max: 10 }),
   };
@@ -306,6 +323,9 @@ export const sharedFilters = {
   api_key_ids: "Ids of API keys, separated by commas",
   region: "Regions, by the labels of targets, separated by commas",
   zero_retention: "true or false, by the labels of targets",
+  variant: "Names or paths of the targets of configs that responded, separated by commas",
+  shadow: "true: copies of requests alone; false: all others",
+  shadow_of: "Ids of rows whose requests were copied, separated by commas",
   metadata: "JSON object: requests must have all its pairs",
   ai_org_model: "Pairs provider__model, separated by commas",
   cache_status: `Cache statuses, separated by commas: ${CacheStatus.options.join(", ")}`,

@@ -24,7 +24,8 @@ function directionsIn(node: unknown, names: Names): Direction[] {
     ),
   );
   const targets = Array.isArray(node.targets) ? node.targets : [];
-  return [...own, ...targets.flatMap((target) => directionsIn(target, names))];
+  const copies = isObject(node.shadow) ? [node.shadow.target] : [];
+  return [...own, ...[...targets, ...copies].flatMap((target) => directionsIn(target, names))];
 }
 
 /** Active configs whose current content names a guardrail. */

@@ -22,10 +22,8 @@ export function runAsyncGuardrails(hooks: HookLog["later"], storesContents: bool
   const { principal, id, traceId, spanId, parentSpanId, connection } = context;
   const run = async () => {
     const said = await Promise.all(hooks.map((hook) => hook()));
-    addFeedback(
-      said.flatMap(({ before, after }) => [...before, ...after]),
-      context,
-    );
+    const verdicts = said.flatMap(({ before, after }) => [...before, ...after]);
+    if (!connection.shadow) addFeedback(verdicts, context);
     const shown = (results: readonly HookResult[]) => (storesContents ? results : withoutQuotes(results));
     const results: HookResults = {
       before_request_hooks: said.flatMap(({ before }) => shown(before)),

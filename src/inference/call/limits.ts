@@ -179,13 +179,22 @@ function viewOf(context: CallerContext): WorkspaceView | undefined | Promise<Wor
   return context.principal.workspaceId === null ? undefined : readView(context);
 }
 
+/**
+ * The limits of a copy of a request: budgets, and the rate limits of the provider that it goes to. It takes nothing of the
+ * rates of those whose requests are copied.
+ */
+function limitsOfCopy({ all }: ApplicableLimits, { stored }: CallRecord): ApplicableLimits {
+  return toApplicable(all.filter((one) => one.kind === "usage" || stored?.limits.includes(one)));
+}
+
 function admit(
   call: PricedCall & CallFacts,
   view: WorkspaceView | undefined,
   context: CallerContext,
 ): void | Promise<void> {
   if (view?.labelPolicies) requireLabels(view, context);
-  const found = findLimits(call, view, context);
+  const applying = findLimits(call, view, context);
+  const found = context.connection.shadow ? limitsOfCopy(applying, context.log) : applying;
   preparePrices(call, { view, limits: found }, context);
   if (found.all.length === 0 && !context.log.booking) return;
   if (!readsRecords(context)) return book(call, found, context);

@@ -77,6 +77,7 @@ export function toDetails({ context, status, error, endedAt }: FinishedCall): Lo
     error: failure && { type: failure.type, code: failure.code, message: failure.message.slice(0, maxMessage) },
   };
   if (context.connection.replayOf !== undefined) details.replay_of = context.connection.replayOf;
+  if (context.connection.shadow) details.shadow_of = context.connection.shadow.id;
   if (principal.userId !== null) details.user_id = principal.userId;
   if (principal.isOfConsole) details.source = "console";
   addPriceDetails(details, log);
@@ -144,6 +145,7 @@ function addRareDetails(details: LogDetails, log: CallerContext["log"]): void {
   const { attempts, configSlug, skipped, unfit, prompt, stored, dropped, isEstimated } = log;
   const { savedConfig, mode, cacheStatus, cacheProblem, cacheHit, source, mcp } = log;
   if (mcp !== null) details.mcp = mcp;
+  if (log.isCopied) details.shadowed = true;
   if (source !== null) details.source = source;
   if (isEstimated) details.estimated = true;
   if (log.named) details.requested_model = log.named.name;
@@ -321,6 +323,7 @@ function write(details: LogDetails, depth: LogDepth, call: FinishedCall): void {
   }
   context.services.record(row);
   context.connection.onLogged?.(row);
-  if (log.hooks) addFeedback([...log.hooks.before, ...log.hooks.after], context);
+  // what guardrails say of a copy is no opinion of the response that its trace gave
+  if (log.hooks && !context.connection.shadow) addFeedback([...log.hooks.before, ...log.hooks.after], context);
   if (log.hooks && log.hooks.later.length > 0) runAsyncGuardrails(log.hooks.later, storesContents, context);
 }

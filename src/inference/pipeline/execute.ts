@@ -136,6 +136,7 @@ class Execution<Value> {
     this.#answer = ended.value;
     const entry: AttemptLog = {
       label: attempt.node.path,
+      ...(attempt.node.name && { name: attempt.node.name }),
       provider: log.provider,
       model: log.model,
       status: ended.status,

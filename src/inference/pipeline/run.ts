@@ -28,6 +28,7 @@ import { isStreamed } from "../facts/operation-facts.ts";
 import { withinRequest } from "../guard/request-deadline.ts";
 import { createRequestGuard } from "../guard/request-guard.ts";
 import { answerSoftly } from "../guard/soft-denial.ts";
+import { noteShadow } from "../shadow/shadow.ts";
 import { toStreamed } from "../stream/replay.ts";
 import { readBodyConfig, withoutChoice } from "../target/body-config.ts";
 import { readRequestConfig } from "../target/config-source.ts";
@@ -241,6 +242,7 @@ export async function runTargets<Request extends Record<string, unknown>>(
     const deciding = decideAuto(config, { operation, value }, context);
     const auto = deciding instanceof Promise ? await deciding : deciding;
     const plan = planRequest(config, value, { ...parts, unfit, auto });
+    if (config.node.shadow) noteShadow(config, { operation, value }, context);
     const caller = createCaller(withTargetModel(chosen ? withoutChoice(value) : value, config), call, parts, config);
     // awaited here: returning the promise costs two more turns
     const reply = await runPlan(config, plan, caller, context);

@@ -25,6 +25,7 @@ import { readPassthroughDestination, requireNativeRoute } from "../passthrough/p
 import { planRequest } from "../pipeline/run.ts";
 import { withoutOthers } from "../realtime/realtime.ts";
 import { requireRecord } from "../records/run-record.ts";
+import { isCopied } from "../shadow/shadow.ts";
 import { readBodyConfig, withoutChoice } from "../target/body-config.ts";
 import { noteUser } from "../target/caller-metadata.ts";
 import { readConfigText, readRequestConfig } from "../target/config-source.ts";
@@ -217,6 +218,23 @@ async function explainTools({ operation, body, config, context }: Sample): Promi
   return { web_search: settings ? "gateway" : "targets" };
 }
 
+/** The target that gets copies of the request; undefined where it is not copied. */
+async function explainShadow(sample: Sample, warnings: string[]): Promise<ExplainResponse["shadow"]> {
+  const { operation, body, config, context } = sample;
+  const { shadow } = config.node;
+  if (!shadow || !operation || !isCopied(operation, body)) return undefined;
+  const copy = { ...sample, config: { ...config, node: shadow.target } };
+  const attempts: ShownAttempt[] = [];
+  try {
+    const { root } = planRequest(copy.config, body, { context, sticky: forgetful(context.services) });
+    for (const attempt of listAttempts(root)) attempts.push(await showAttempt(attempt, copy, warnings));
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    warnings.push(`${shadow.target.path}: ${error.message}`);
+  }
+  return { share: shadow.share, attempts };
+}
+
 /** What an explanation is made from. */
 interface ExplainParts {
   services: Services;
@@ -285,11 +303,15 @@ export async function explainConfig(
   }
   const { contentRules } = services;
   const tools = await explainTools(sample);
+  const shadow = await explainShadow(sample, warnings);
+  // as when the saved config itself is shown
+  const show = (shown: readonly ShownAttempt[]) =>
+    found.slug === null ? [...shown] : shown.map((attempt) => showContent(attempt, contentRules));
   const answer: ExplainResponse = {
     object: "plan",
     ...(found.named && { alias: { name: found.named.name, target: found.named.leadsTo } }),
-    // as when the saved config itself is shown
-    attempts: found.slug === null ? attempts : attempts.map((attempt) => showContent(attempt, contentRules)),
+    attempts: show(attempts),
+    ...(shadow && { shadow: { share: shadow.share, attempts: show(shadow.attempts) } }),
     ...(tools && { server_tools: tools }),
     conditions: [...plan.conditions],
     ...(plan.auto.length > 0 && {

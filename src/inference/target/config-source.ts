@@ -17,6 +17,8 @@ function refuse(message: string, code: string, details: { cause?: unknown } = {}
 
 /** Whether a request's config is a saved one, whose content its caller need not know. */
 export function hasSavedConfig(context: CallerContext): boolean {
+  const { shadow } = context.connection;
+  if (shadow) return shadow.config.saved !== undefined;
   const text = context.header("config");
   return text === null || namesSavedConfig(text);
 }
@@ -115,6 +117,7 @@ export async function readConfigText(text: string, context: CallerContext): Prom
 
 function find(context: CallerContext, view: WorkspaceView, model: string | undefined): RequestConfig {
   const { isOfGuardrail, ignoresConfig } = context.connection;
+  if (context.connection.shadow) return { ...context.connection.shadow.config, view, isImplied: false };
   if (!isOfGuardrail) requireSavedOnly(context, view);
   const found = model === undefined ? undefined : configOfModel(model, context, view);
   if (found?.named)

@@ -103,6 +103,12 @@ export const indexedFields = {
   cachedTokens: numbers(({ usage }) => usage?.cached_tokens),
   /** Where the request comes from; none if a program sent it. */
   source: strings((row) => row.source),
+  /** The target of a config that responded: its name, or its path. */
+  variant: strings(({ attempts }) => attempts?.at(-1)?.name ?? attempts?.at(-1)?.label),
+  /** Id of the row whose request was copied. */
+  shadowOf: digests((row) => row.shadow_of),
+  /** The name of this member in the rows of copies, which have it; none for other requests. */
+  shadow: strings((row) => (row.shadow_of === undefined ? null : "shadow_of")),
   /** How the cache served the request; none where nothing asked for it. */
   cacheStatus: strings((row) => row.cache_status),
   /** US cents that a response from the cache saved. */

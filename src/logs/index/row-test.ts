@@ -15,6 +15,8 @@ export interface Bounds {
 export interface RowTerms {
   readonly traces?: ReadonlySet<string> | undefined;
   readonly spans?: ReadonlySet<string> | undefined;
+  /** Rows whose requests were copied. */
+  readonly originals?: ReadonlySet<string> | undefined;
   /** Pairs of a provider and its model, as `pairOf` writes them. */
   readonly models?: ReadonlySet<string> | undefined;
   /** Mean of value times weight of the feedback of the trace, which the row does not have. */
@@ -32,12 +34,14 @@ export const pairOf = (provider: string | null, model: string | null): string =>
 
 /** Whether a row meets the terms, apart from the one about feedback. */
 export function meetsTerms(
-  { trace_id, span_id, provider, model }: Pick<LogDetails, "trace_id" | "span_id" | "provider" | "model">,
-  { traces, spans, models }: RowTerms,
+  row: Pick<LogDetails, "trace_id" | "span_id" | "shadow_of" | "provider" | "model">,
+  { traces, spans, originals, models }: RowTerms,
 ): boolean {
+  const { trace_id, span_id, shadow_of: original, provider, model } = row;
   return (
     (!traces || traces.has(trace_id)) &&
     (!spans || (span_id !== null && spans.has(span_id))) &&
+    (!originals || (original !== undefined && originals.has(original))) &&
     (!models || models.has(pairOf(provider, model)))
   );
 }
@@ -107,7 +111,7 @@ const plainText = /^[\w .:@/+-]{1,256}$/;
 /** Pieces of JSON. The stored rows of a batch contain each of them if one of the rows may be wanted. */
 export function hintsOf({ terms, conditions }: RowFilter): string[] {
   const hints: string[] = [];
-  for (const ids of [terms.traces, terms.spans]) {
+  for (const ids of [terms.traces, terms.spans, terms.originals]) {
     const [only] = ids?.size === 1 ? ids : [];
     if (only !== undefined && plainText.test(only)) hints.push(JSON.stringify(only));
   }

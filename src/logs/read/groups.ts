@@ -74,6 +74,11 @@ export const groupings: Readonly<Record<string, Grouping>> = {
     field: "zeroRetention",
   },
   config: { summary: "Requests by config", value: "config", field: "config" },
+  variant: {
+    summary: "Requests by the target of their config that responded",
+    value: "variant",
+    field: "variant",
+  },
   prompt: { summary: "Requests by prompt", value: "prompt", field: "prompt" },
   workspace: workspaces,
   workspaces,

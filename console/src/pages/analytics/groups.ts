@@ -64,6 +64,12 @@ export const groupings: readonly Grouping[] = [
     filter: "prompt_slug",
     ...groupsOf("/v1/analytics/groups/prompt", "prompt"),
   },
+  {
+    name: "variant",
+    label: words.groups.variant,
+    filter: "variant",
+    ...groupsOf("/v1/analytics/groups/variant", "variant"),
+  },
   { name: "workspace", label: words.groups.workspace, ...groupsOf("/v1/analytics/groups/workspace", "workspace") },
 ];
 

@@ -37,15 +37,15 @@ const code = (value: string): ReactNode => <span className="code">{value}</span>
 
 const plain = (label: string, value: string): readonly Fact[] => (value === "" ? [] : [[label, value]]);
 
-/** The row whose request was replayed. */
-function replayFacts(id: string): readonly Fact[] {
+/** The row whose request was replayed, or copied. */
+function originFacts(label: string, id: string): readonly Fact[] {
   if (id === "") return [];
   const link = (
-    <Anchor key="replay" inherit renderRoot={(props) => <Link {...props} to={`/logs/${id}`} />}>
+    <Anchor key={label} inherit renderRoot={(props) => <Link {...props} to={`/logs/${id}`} />}>
       {id}
     </Anchor>
   );
-  return [[words.replayOf, link]];
+  return [[label, link]];
 }
 
 /** Members of a row by which the log can be filtered. */
@@ -98,7 +98,11 @@ export function LogFacts({ row }: { readonly row: LogRow }): ReactNode {
     ...shared(words.trace, "trace_id", code),
     ...shared(words.span, "span_id", code),
     [words.id, code(textOf(row.id))],
-    ...replayFacts(textOf(row.replay_of)),
+    ...originFacts(words.replayOf, textOf(row.replay_of)),
+    ...originFacts(words.copyOf, textOf(row.shadow_of)),
+    ...(row.shadowed
+      ? [[words.copy, <Shared key="copy" filter="shadow_of" value={textOf(row.id)} label={words.showCopy} />] as const]
+      : []),
   ];
   const metadata = Object.entries(row.metadata ?? {});
   return (
