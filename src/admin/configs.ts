@@ -23,7 +23,8 @@ import {
 } from "../schemas/configs.ts";
 import type { AdminCall } from "./core/endpoint.ts";
 import { findUnknownGuardrails } from "./core/named-records.ts";
-import { defineRecord, type Found, type NewPlace } from "./core/record.ts";
+import { defineRecord } from "./core/record.ts";
+import type { Found, NewPlace } from "./core/record-definitions.ts";
 import { readChoice, refuseField, requireFound, toIso, toList } from "./core/request.ts";
 import { openVersion, removeSecrets, requireSecrets, sealVersion } from "./core/sealed-versions.ts";
 import { shownBy } from "./core/shown-row.ts";

@@ -1,14 +1,28 @@
 import type * as v from "valibot";
-import type { KeyAccess } from "../../auth/access.ts";
-import type { ScopeFamilyName } from "../../auth/scopes.ts";
-import type { Undo } from "../../control/commit.ts";
 import type { Statement } from "../../db/client.ts";
 import type { ControlStores, RecordStoreName } from "../../db/stores/control.ts";
-import type { Filter, ListOptions, Tenant, TenantStore } from "../../db/tenant-store.ts";
+import type { Filter, Tenant, TenantStore } from "../../db/tenant-store.ts";
 import type { AdminEndpoint, QueryParameter } from "../../endpoint.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
 import { NoContent } from "../../schemas/objects.ts";
 import { type AdminCall, type AnswerOf, type AnswerSchema, defineRead, defineWrite, type Outcome } from "./endpoint.ts";
+import type {
+  ChangedColumns,
+  ChangedRecord,
+  Found,
+  FurtherDefinition,
+  ListDefinition,
+  ListFilter,
+  ListSchema,
+  NewPlace,
+  NewRecord,
+  NewRowOf,
+  RecordDeclaration,
+  RecordTenant,
+  RowOf,
+  VerbDefinition,
+  WrittenRecord,
+} from "./record-definitions.ts";
 import {
   createSlug,
   namedWorkspace,
@@ -21,151 +35,10 @@ import {
   requireId,
   requireWorkspace,
 } from "./request.ts";
-
-/** Rows of a store. */
-type RowOf<Name extends RecordStoreName> = NonNullable<Awaited<ReturnType<ControlStores[Name]["get"]>>>;
-
-type NewRowOf<Name extends RecordStoreName> = Parameters<ControlStores[Name]["insert"]>[1];
-
-/** The workspace that rows of a store name; null where the table has no workspaces. */
-type PlaceOf<Name extends RecordStoreName> = RowOf<Name> extends { workspaceId: infer Place } ? Place : null;
-
-/** The tenant of a record. */
-interface RecordTenant<Name extends RecordStoreName> {
-  readonly organisationId: string;
-  readonly workspaceId: PlaceOf<Name> & (string | null);
-}
-
-/** A record that a path names, and its tenant. */
-export interface Found<Name extends RecordStoreName> {
-  row: RowOf<Name>;
-  tenant: RecordTenant<Name>;
-}
-
-/** Columns that each new row gets by itself. */
-type OwnColumns = "id" | "organisationId" | "workspaceId" | "slug" | "createdAt" | "lastUpdatedAt";
-
-type NewColumns<Name extends RecordStoreName> = Omit<NewRowOf<Name>, OwnColumns> & { slug?: string };
-
-type ChangedColumns<Name extends RecordStoreName> = {
-  [Column in keyof Omit<NewRowOf<Name>, OwnColumns>]?: NewRowOf<Name>[Column] | undefined;
-};
+import { columnOf } from "./shown-row.ts";
 
 /** The columns that every record has. */
 const plainOf = (row: object): PlainRow => row as PlainRow; // all tables of records have them
-
-/** A kind of record of the control plane. Its endpoints follow from it. */
-interface RecordDeclaration<Name extends RecordStoreName> {
-  /** Group of its endpoints in the API reference. */
-  readonly tag: string;
-  /** Path of the list: `/v1/labels`. */
-  readonly path: string;
-  /** Path parameter that names a record. Default `id`. */
-  readonly param?: string;
-  /** Words for summaries; `one` has an article. */
-  readonly words: { readonly one: string; readonly many: string };
-  /** Its kind in errors. Default `words.one` without the article. */
-  readonly noun?: string;
-  readonly store: Name;
-  /** Its kind in the audit log. */
-  readonly audit: string;
-  /** Beginning of its scopes, for keys of any kind, or who may use a verb. */
-  readonly access: ScopeFamilyName | ((verb: string) => KeyAccess);
-  /** Its records are the organisation's, not those of a workspace. */
-  readonly ofOrganisation?: boolean;
-  /** Views of workspaces are read with the organisation's records: a change of one makes all of them stale. */
-  readonly isReadByWorkspaces?: boolean;
-  /** Paths name it by its id alone, not by its slug. */
-  readonly hasIdsOnly?: boolean;
-  /** Finds the record that a path names, if that takes more than the tenant. @param verb What the caller wants to do. */
-  readonly find?: (call: AdminCall<unknown>, verb: string) => Promise<RowOf<Name>>;
-}
-
-/** A filter of a list: the values that a column can have. */
-interface ListFilter {
-  readonly values: readonly string[];
-  /** The value without this filter; absent: any. */
-  readonly otherwise?: string;
-}
-
-/** A list of records. */
-interface ListDefinition<Name extends RecordStoreName, All extends ListSchema> {
-  readonly summary?: string;
-  /** Its literals, `total` and `data` are filled in. */
-  readonly response: All;
-  /** By column. */
-  readonly filters?: Readonly<Record<string, ListFilter>>;
-  /** Columns with the text of `search`. */
-  readonly search?: readonly (keyof RowOf<Name> & string)[];
-  /** Rows of a page without `page_size`. Default 50. `all`: all rows where no page is asked for. */
-  readonly page?: number | "all";
-  /** Most rows of a page. Default 1,000. */
-  readonly maxPage?: number;
-  /** What `workspace_id` selects, for the API reference; empty where no workspace can be named. */
-  readonly ofWorkspaces?: string;
-  /** Parameters that `select` reads. */
-  readonly query?: readonly QueryParameter[];
-  /** Whose records are listed. Default: those of the workspace that the query names, or all. */
-  tenant?(call: AdminCall<undefined>): Promise<Tenant>;
-  /** More conditions. */
-  select?(call: AdminCall<undefined>, tenant: Tenant): ListOptions<RowOf<Name>> | Promise<ListOptions<RowOf<Name>>>;
-  /** Rows of a page, where the list has others than those of the table. */
-  rows?(
-    call: AdminCall<undefined>,
-    tenant: Tenant,
-    options: ListOptions<RowOf<Name>> & { page?: Page | undefined },
-  ): Promise<{ rows: RowOf<Name>[]; total: number }>;
-  show(rows: readonly RowOf<Name>[], call: AdminCall<undefined>, tenant: Tenant): ItemsOf<All> | Promise<ItemsOf<All>>;
-}
-
-type Page = { offset: number; limit: number };
-
-/** A list: `data`, `total` and literals. */
-type ListSchema = v.GenericSchema<unknown, { data: unknown[]; total: number }> & { readonly entries: v.ObjectEntries };
-
-type ItemsOf<All extends ListSchema> = AnswerOf<All>["data"];
-
-/** What one endpoint says of itself beside the kind of record. */
-interface VerbDefinition {
-  readonly summary?: string;
-  readonly query?: readonly QueryParameter[];
-}
-
-/** A further endpoint, on the list or on one record. */
-interface FurtherDefinition {
-  readonly summary: string;
-  /** What follows the path of the record: `/versions`. */
-  readonly at: string;
-  /** The verb of its scope. */
-  readonly verb: string;
-  readonly query?: readonly QueryParameter[];
-}
-
-/** Where a new record is written. */
-export interface NewPlace<Name extends RecordStoreName> {
-  readonly tenant: RecordTenant<Name>;
-  readonly id: string;
-  /** Empty for records without slugs. */
-  readonly slug: string;
-}
-
-/** What a call that creates a record wants to be written. */
-interface NewRecord<Name extends RecordStoreName, Answer> extends Pick<Outcome, "applied" | "undo" | "audited"> {
-  answer: Answer;
-  columns: NewColumns<Name>;
-  /** What comes before the record, and after it. */
-  before?: readonly Statement[];
-  statements?: readonly Statement[];
-}
-
-/** What a call that changes a record wants to be written; the record's columns last. */
-export interface ChangedRecord<Name extends RecordStoreName, Answer> {
-  answer: Answer;
-  columns: ChangedColumns<Name>;
-  statements?: readonly Statement[];
-  applied?: () => void | Promise<void>;
-  undo?: Undo | undefined;
-}
 
 /** The columns that this file reads and writes. */
 interface PlainRow {
@@ -241,7 +114,9 @@ class RecordEndpoints<Name extends RecordStoreName> {
           ? await readRows(call, tenant, options)
           : await this.#typed(call.stores).list(tenant, options);
         const data = await definition.show(rows, call, tenant);
-        return { ...Object.fromEntries(literals), data, total } as unknown as AnswerOf<All>; // all that the schema has
+        const { offset = 0 } = options.page ?? {};
+        const more = "has_more" in response.entries && { has_more: offset + rows.length < total };
+        return { ...Object.fromEntries(literals), data, total, ...more } as unknown as AnswerOf<All>; // all that the schema has
       },
     });
   }
@@ -263,10 +138,13 @@ class RecordEndpoints<Name extends RecordStoreName> {
       body: Body;
       response: Answer;
       /** Form of its slug where the body has none; absent for records without one. */
-      slug?: { prefix: string; letters?: number };
+      slug?: { prefix?: string; letters?: number };
       /** Where it belongs. Default: the workspace that the body or the query names. */
       tenant?(call: AdminCall<v.InferOutput<Body>>): Promise<Tenant>;
-      decide(call: AdminCall<v.InferOutput<Body>>, place: NewPlace<Name>): Promise<NewRecord<Name, AnswerOf<Answer>>>;
+      decide(
+        call: AdminCall<v.InferOutput<Body>>,
+        place: NewPlace<Name>,
+      ): Promise<NewRecord<Name, AnswerOf<Answer>> | WrittenRecord<AnswerOf<Answer>>>;
     },
   ): AdminEndpoint {
     const { body, response, slug: form, tenant: tenantOf, decide } = definition;
@@ -283,11 +161,13 @@ class RecordEndpoints<Name extends RecordStoreName> {
         const id = crypto.randomUUID();
         // the tenant is one that the table's rows can have
         const place = { tenant: tenant as RecordTenant<Name>, id, slug };
-        const { columns, before = [], statements = [], ...outcome } = await decide(call, place);
+        const decided = await decide(call, place);
+        if (!("columns" in decided)) return decided;
+        const { columns, before = [], statements = [], ...outcome } = decided;
         const times = { createdAt: call.now, lastUpdatedAt: call.now };
-        const row = { id, ...tenant, ...(form && { slug }), ...times, ...columns };
+        const row: PlainRow = { id, ...tenant, ...(form && { slug }), ...times, ...columns };
         const inserted = this.#plain(call.stores).insert(tenant, row);
-        return { ...outcome, recordId: id, statements: [...before, inserted, ...statements] };
+        return { ...outcome, recordId: row.id, statements: [...before, inserted, ...statements] };
       },
     });
   }
@@ -327,8 +207,8 @@ class RecordEndpoints<Name extends RecordStoreName> {
       handle: async (call) => {
         const found = await this.find(call, "update");
         const { columns, statements = [], ...outcome } = await decide(call, found);
-        const changed = this.updating(call, found, columns);
-        return { ...outcome, recordId: plainOf(found.row).id, statements: [...statements, changed] };
+        const changed = columns ? [this.updating(call, found, columns)] : [];
+        return { ...outcome, recordId: plainOf(found.row).id, statements: [...statements, ...changed] };
       },
     });
   }
@@ -338,24 +218,28 @@ class RecordEndpoints<Name extends RecordStoreName> {
     definition: VerbDefinition & {
       /** What is written before the record goes. @throws {ConflictError} If it is in use. */
       before?(call: AdminCall<undefined>, found: Found<Name>): Promise<readonly Statement[]>;
+      /** What is written once it is gone. */
+      after?(call: AdminCall<undefined>, found: Found<Name>): Promise<readonly Statement[]>;
       /** Columns of a record that stays, archived. */
       archives?: ChangedColumns<Name>;
     } = {},
   ): AdminEndpoint {
-    const { before, archives } = definition;
+    const { before, after, archives, query } = definition;
     return defineWrite({
       ...this.#row("DELETE", this.#one, "delete"),
       summary: definition.summary ?? `${archives ? "Archive" : "Delete"} ${this.#kind.words.one}`,
+      ...(query && { query }),
       audit: this.#audited("delete"),
       response: NoContent,
       handle: async (call) => {
         const found = await this.find(call, "delete");
-        const statements = (await before?.(call, found)) ?? [];
+        const first = (await before?.(call, found)) ?? [];
+        const rest = (await after?.(call, found)) ?? [];
         const { id } = plainOf(found.row);
         const last = archives
           ? this.updating(call, found, archives)
           : this.#plain(call.stores).remove(found.tenant, this.#itself(found));
-        return { answer: {}, recordId: id, statements: [...statements, last] };
+        return { answer: {}, recordId: id, statements: [...first, last, ...rest] };
       },
     });
   }
@@ -376,12 +260,13 @@ class RecordEndpoints<Name extends RecordStoreName> {
   }
 
   /** A further write to one record. */
-  write<Body extends v.GenericSchema, Answer extends AnswerSchema>(
+  write<Answer extends AnswerSchema, Body extends v.GenericSchema = v.GenericSchema<unknown, undefined>>(
     definition: FurtherDefinition & {
       method: "POST" | "PUT" | "DELETE";
       /** Its verb in the audit log. Default: that of its scope. */
       action?: string;
-      body: Body;
+      body?: Body;
+      bodyOptional?: boolean;
       response: Answer;
       handle(
         call: AdminCall<v.InferOutput<Body>>,
@@ -403,7 +288,7 @@ class RecordEndpoints<Name extends RecordStoreName> {
 
   /** The statement that changes a record. */
   updating({ stores, now }: AdminCall<unknown>, found: Found<Name>, columns: ChangedColumns<Name>): Statement {
-    return this.#plain(stores).update(found.tenant, this.#itself(found), { ...columns, lastUpdatedAt: now });
+    return this.#plain(stores).update(found.tenant, this.#itself(found), { lastUpdatedAt: now, ...columns });
   }
 
   /** A record of the organisation names no workspace: a statement for a tenant without one changes all of them. */
@@ -437,7 +322,7 @@ class RecordEndpoints<Name extends RecordStoreName> {
     const { filters = {}, search: columns, page, maxPage: max } = definition;
     const text = columns && readSearch(query);
     const where = Object.entries(filters).map(([name, { values, otherwise }]) => [
-      name,
+      columnOf(name),
       readChoice(query, name, values) ?? otherwise,
     ]);
     const isPaged = page !== "all" || ["current_page", "page_size"].some((name) => readText(query, name) !== undefined);

@@ -38,7 +38,9 @@ interface EntryParts {
   readonly wrapped?: EntryParts;
 }
 
-const columnOf = (name: string): string => name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+/** The column of a field: `createdAt` for `created_at`. */
+export const columnOf = (name: string): string =>
+  name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 
 /** How a field is read of a row. */
 function readerOf(name: string, { type, literal, wrapped }: EntryParts): (row: object) => unknown {

@@ -18,7 +18,8 @@ import {
 } from "../../schemas/guardrails.ts";
 import type { AdminCall, AnswerOf } from "../core/endpoint.ts";
 import { type Direction, phaseOf } from "../core/named-records.ts";
-import { defineRecord, type Found, type NewPlace } from "../core/record.ts";
+import { defineRecord } from "../core/record.ts";
+import type { Found, NewPlace } from "../core/record-definitions.ts";
 import { forbid, isRecordId, namedWorkspace, readTenant, refuseField, requireFound } from "../core/request.ts";
 import { openVersion, removeSecrets, requireSecrets, sealVersion } from "../core/sealed-versions.ts";
 import { shownBy } from "../core/shown-row.ts";

@@ -3,6 +3,7 @@ import { maskSecret } from "../../auth/api-key.ts";
 import { secretKind } from "../../control/secret-managers/open.ts";
 import type { Statement } from "../../db/client.ts";
 import type { SecretReferenceRow } from "../../db/tables/secrets.ts";
+import type { ListOptions } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { requireBaseUrl } from "../../lib/address.ts";
@@ -17,25 +18,17 @@ import {
   fieldsOfMode,
   managerTypes,
   movingAuthFields,
-  type SecretReference,
+  SecretReference,
   SecretReferenceList,
-  SecretReference as SecretReferenceSchema,
   secretAuthFields,
   UpdateSecretReference,
 } from "../../schemas/secret-references.ts";
 import { requireSecureUrl } from "../core/addresses.ts";
-import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
-import {
-  createSlug,
-  readChoice,
-  readPage,
-  readText,
-  refuseField,
-  requireFound,
-  requireReferenced,
-  toIso,
-  toList,
-} from "../core/request.ts";
+import type { AdminCall } from "../core/endpoint.ts";
+import { defineRecord } from "../core/record.ts";
+import type { Found, NewPlace } from "../core/record-definitions.ts";
+import { readText, refuseField, requireReferenced } from "../core/request.ts";
+import { shownBy } from "../core/shown-row.ts";
 
 /** Validated credentials: every field by its name. */
 type AuthConfig = Record<string, string>;
@@ -46,31 +39,13 @@ function textsOf(value: unknown): AuthConfig {
   return Object.fromEntries(members.filter((member): member is [string, string] => typeof member[1] === "string"));
 }
 
-/** Statuses as they are shown. */
-const shownStatuses = { active: "ACTIVE" } as const;
-
-function toRecord(row: SecretReferenceRow): SecretReference {
+const toRecord = shownBy(SecretReference, (row: SecretReferenceRow) => {
   const masked = Object.entries(row.masked).map(([name, mask]) => [`masked_${name}`, mask]);
   return {
-    id: row.id,
-    organisation_id: row.organisationId,
-    name: row.name,
-    slug: row.slug,
-    description: row.description,
-    manager_type: row.managerType,
     auth_config: { ...row.authConfig, ...Object.fromEntries(masked) },
-    secret_path: row.secretPath,
-    secret_key: row.secretKey,
-    allow_all_workspaces: row.allowAllWorkspaces,
     allowed_workspaces: row.allowedWorkspaces ?? [],
-    tags: row.tags,
-    status: shownStatuses[row.status],
-    created_by: row.createdBy,
-    created_at: toIso(row.createdAt),
-    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt),
-    object: "secret-reference",
   };
-}
+});
 
 /** Tags a list is filtered by: a JSON object of strings. */
 function readTags(query: URLSearchParams): AuthConfig | undefined {
@@ -88,25 +63,14 @@ function readSearch(query: URLSearchParams): string | undefined {
   return text !== undefined && text.length > 255 ? refuseField("search", "must have at most 255 characters") : text;
 }
 
-async function listSecretReferences({
-  query,
-  stores,
-  tenant,
-}: AdminCall<undefined>): Promise<AnswerOf<typeof SecretReferenceList>> {
-  const managerType = readChoice(query, "manager_type", managerTypes);
-  const search = readSearch(query);
+/** Conditions of a list beside the kind of the external store. */
+function selectReferences({ query }: AdminCall<undefined>): ListOptions<SecretReferenceRow> {
+  const text = readSearch(query);
   const tags = readTags(query);
-  const { rows, total } = await stores.secretReferences.list(tenant, {
-    where: { ...(managerType && { managerType }) },
-    ...(search !== undefined && { search: { columns: ["name", "slug", "description"], text: search } }),
+  return {
+    ...(text !== undefined && { search: { columns: ["name", "slug", "description"], text } }),
     ...(tags && { members: { column: "tags", values: tags } }),
-    page: readPage(query, { size: 20, max: 100 }),
-  });
-  return toList(rows.map(toRecord), total);
-}
-
-async function findReference({ params, stores, tenant }: AdminCall<unknown>): Promise<SecretReferenceRow> {
-  return requireFound(await stores.secretReferences.get(tenant, params.id ?? ""), "secret reference");
+  };
 }
 
 /** Refuses addresses that would be refused when the secret is read. */
@@ -165,38 +129,31 @@ async function sealAuth(call: AdminCall<unknown>, recordId: string, given: AuthC
 
 async function createSecretReference(
   call: AdminCall<CreateSecretReference>,
-): Promise<Outcome<AnswerOf<typeof CreatedSecretReference>>> {
-  const { body, stores, tenant, now, actor } = call;
+  { tenant, id, slug }: NewPlace<"secretReferences">,
+) {
+  const { body, stores, actor } = call;
   const config = textsOf(body.auth_config);
   checkAddresses(call, config);
-  const id = crypto.randomUUID();
-  const slug = body.slug ?? createSlug(body.name);
   if (await stores.secretReferences.find(tenant, { slug })) refuseField("slug", "is already in use");
   const allowedWorkspaces = await readWorkspaces(call);
   const { plain, masked, statements } = await sealAuth(call, id, config);
-  const row = {
-    id,
-    organisationId: tenant.organisationId,
-    slug,
-    name: body.name,
-    description: body.description ?? null,
-    managerType: body.manager_type,
-    authConfig: plain,
-    masked,
-    secretPath: body.secret_path,
-    secretKey: body.secret_key ?? null,
-    tags: body.tags ?? null,
-    allowedWorkspaces,
-    allowAllWorkspaces: allowedWorkspaces === null && (body.allow_all_workspaces ?? true),
-    status: "active" as const,
-    createdBy: actor,
-    createdAt: now,
-    lastUpdatedAt: now,
-  };
   return {
-    answer: { id, slug, object: "secret-reference" },
-    recordId: id,
-    statements: [stores.secretReferences.insert(tenant, row), ...statements],
+    answer: { id, slug, object: "secret-reference" as const },
+    columns: {
+      name: body.name,
+      description: body.description ?? null,
+      managerType: body.manager_type,
+      authConfig: plain,
+      masked,
+      secretPath: body.secret_path,
+      secretKey: body.secret_key ?? null,
+      tags: body.tags ?? null,
+      allowedWorkspaces,
+      allowAllWorkspaces: allowedWorkspaces === null && (body.allow_all_workspaces ?? true),
+      status: "active" as const,
+      createdBy: actor,
+    },
+    statements,
   };
 }
 
@@ -241,29 +198,27 @@ async function mergeAccess(call: AdminCall<UpdateSecretReference>) {
   return { allowAllWorkspaces: all, ...(names === null && { allowedWorkspaces: null }) };
 }
 
-async function updateSecretReference(call: AdminCall<UpdateSecretReference>) {
-  const { body, stores, tenant, now } = call;
-  const row = await findReference(call);
+async function updateSecretReference(call: AdminCall<UpdateSecretReference>, { row }: Found<"secretReferences">) {
+  const { body, now } = call;
   if (Object.values(body).every((value) => value === undefined)) {
     throw new InvalidRequestError("Invalid request: there is nothing to update", { code: "AB01" });
   }
   const auth = body.auth_config && (await mergeAuth(call, row, body.auth_config));
   const { statements = [], ...authColumns } = auth ?? {};
-  const changes = {
-    name: body.name,
-    description: body.description,
-    secretPath: body.secret_path,
-    secretKey: body.secret_key,
-    tags: body.tags,
-    ...(await mergeAccess(call)),
-    ...authColumns,
-    // a change in the same millisecond counts too: cached values are invalidated by this time
-    lastUpdatedAt: Math.max(now, row.lastUpdatedAt + 1),
-  };
   return {
     answer: {},
-    recordId: row.id,
-    statements: [stores.secretReferences.update(tenant, { id: row.id }, changes), ...statements],
+    columns: {
+      name: body.name,
+      description: body.description,
+      secretPath: body.secret_path,
+      secretKey: body.secret_key,
+      tags: body.tags,
+      ...(await mergeAccess(call)),
+      ...authColumns,
+      // a change in the same millisecond counts too: cached values are invalidated by this time
+      lastUpdatedAt: Math.max(now, row.lastUpdatedAt + 1),
+    },
+    statements,
   };
 }
 
@@ -282,77 +237,44 @@ async function refuseInUse({ stores, tenant }: AdminCall<unknown>, row: SecretRe
   }
 }
 
-async function deleteSecretReference(call: AdminCall<undefined>) {
-  const { stores, tenant } = call;
-  const row = await findReference(call);
-  await refuseInUse(call, row);
-  return {
-    answer: {},
-    recordId: row.id,
-    statements: [
-      stores.secretReferences.remove(tenant, { id: row.id }),
-      stores.secrets.remove(tenant, { kind: secretKind, recordId: row.id }),
-    ],
-  };
-}
-
-const audit = (action: string) => ({ resource: "secret_references", action, store: null });
-const access = (verb: string) => ({ keys: "admin" as const, scopes: [`secret_references.${verb}`] });
-const all = { tag: "Secret references", path: "/v1/secret-references" };
-const one = { tag: "Secret references", path: "/v1/secret-references/:id" };
+const references = defineRecord({
+  tag: "Secret references",
+  path: "/v1/secret-references",
+  words: { one: "a reference to a secret", many: "references to secrets" },
+  noun: "secret reference",
+  store: "secretReferences",
+  audit: "secret_references",
+  access: (verb) => ({ keys: "admin", scopes: [`secret_references.${verb}`] }),
+  ofOrganisation: true,
+});
 
 /** Endpoints of references to secrets in external stores. */
 export const secretReferenceEndpoints: readonly AdminEndpoint[] = [
-  defineRead({
-    ...all,
-    method: "GET",
-    summary: "List references to secrets",
-    access: access("list"),
+  references.list({
+    response: SecretReferenceList,
+    filters: { manager_type: { values: managerTypes } },
     query: [
-      { name: "manager_type", description: managerTypes.join(", ") },
       { name: "tags", description: "JSON object of tags a reference must have" },
       { name: "search", description: "Part of the name, slug or description" },
-      { name: "current_page", description: "From 0" },
-      { name: "page_size", description: "At most 100, default 20" },
     ],
-    response: SecretReferenceList,
-    handle: listSecretReferences,
+    page: 20,
+    maxPage: 100,
+    select: selectReferences,
+    show: (rows) => rows.map(toRecord),
   }),
-  defineWrite({
-    ...all,
-    method: "POST",
+  references.create({
     summary: "Create a reference to a secret in an external store",
-    access: access("create"),
-    audit: audit("create"),
     body: CreateSecretReference,
     response: CreatedSecretReference,
-    handle: createSecretReference,
+    slug: {},
+    decide: createSecretReference,
   }),
-  defineRead({
-    ...one,
-    method: "GET",
-    summary: "Show a reference to a secret",
-    access: access("read"),
-    response: SecretReferenceSchema,
-    handle: async (call) => toRecord(await findReference(call)),
-  }),
-  defineWrite({
-    ...one,
-    method: "PUT",
-    summary: "Change a reference to a secret",
-    access: access("update"),
-    audit: audit("update"),
-    body: UpdateSecretReference,
-    response: NoContent,
-    handle: updateSecretReference,
-  }),
-  defineWrite({
-    ...one,
-    method: "DELETE",
-    summary: "Delete a reference to a secret",
-    access: access("delete"),
-    audit: audit("delete"),
-    response: NoContent,
-    handle: deleteSecretReference,
+  references.show({ response: SecretReference, show: ({ row }) => toRecord(row) }),
+  references.change({ body: UpdateSecretReference, response: NoContent, decide: updateSecretReference }),
+  references.remove({
+    async before(call, { row }) {
+      await refuseInUse(call, row);
+      return [call.stores.secrets.remove(call.tenant, { kind: secretKind, recordId: row.id })];
+    },
   }),
 ];

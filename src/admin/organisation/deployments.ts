@@ -24,7 +24,8 @@ import {
   UpdatedDeployment,
 } from "../../schemas/deployments.ts";
 import type { AdminCall, AnswerOf } from "../core/endpoint.ts";
-import { defineRecord, type Found, type NewPlace, pageQuery } from "../core/record.ts";
+import { defineRecord, pageQuery } from "../core/record.ts";
+import type { Found, NewPlace } from "../core/record-definitions.ts";
 import { createSlug, forbid, readChoice, readPage, readText, requireFound, toList } from "../core/request.ts";
 import { shownBy } from "../core/shown-row.ts";
 import { mergeAuthSettings } from "./deployment-settings.ts";

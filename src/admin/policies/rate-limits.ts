@@ -12,7 +12,8 @@ import {
   UpdateRateLimitPolicy,
 } from "../../schemas/policies.ts";
 import type { AdminCall } from "../core/endpoint.ts";
-import { defineRecord, type Found, type NewPlace } from "../core/record.ts";
+import { defineRecord } from "../core/record.ts";
+import type { Found, NewPlace } from "../core/record-definitions.ts";
 import { refuseField, requireNewName } from "../core/request.ts";
 import { shownBy } from "../core/shown-row.ts";
 import { findRateLimit, policyQuery, statusesFor, statusFilter, toStoredConditions } from "./policy-rows.ts";

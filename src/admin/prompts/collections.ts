@@ -15,7 +15,8 @@ import {
 } from "../../schemas/prompts.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { listWithFixed } from "../core/fixed-entries.ts";
-import { defineRecord, type Found } from "../core/record.ts";
+import { defineRecord } from "../core/record.ts";
+import type { Found } from "../core/record-definitions.ts";
 import {
   forbid,
   readSearch,

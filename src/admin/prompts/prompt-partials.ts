@@ -16,7 +16,8 @@ import {
   UpdatePartial,
 } from "../../schemas/prompts.ts";
 import type { AdminCall, AnswerOf } from "../core/endpoint.ts";
-import { type ChangedRecord, defineRecord, type Found, type NewPlace } from "../core/record.ts";
+import { defineRecord } from "../core/record.ts";
+import type { ChangedRecord, Found, NewPlace } from "../core/record-definitions.ts";
 import { readText, refuseField, requireFound, toIso, toList } from "../core/request.ts";
 import { shownBy } from "../core/shown-row.ts";
 import { requireCollection } from "./collections.ts";

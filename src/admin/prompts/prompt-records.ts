@@ -3,7 +3,8 @@ import { namesOfPrompt, type PromptTemplate, readPromptTemplate } from "../../pr
 import { readVersionNumber } from "../../prompts/reference.ts";
 import { type AssignedLabel, type PromptRecord, PromptSummary } from "../../schemas/prompts.ts";
 import type { AdminCall, AnswerOf } from "../core/endpoint.ts";
-import { defineRecord, type Found } from "../core/record.ts";
+import { defineRecord } from "../core/record.ts";
+import type { Found } from "../core/record-definitions.ts";
 import { refuseField, requireFound } from "../core/request.ts";
 import { shownBy } from "../core/shown-row.ts";
 import { readAssignedLabels } from "./labels.ts";

@@ -2,7 +2,7 @@ import type { AdminEndpoint } from "../../endpoint.ts";
 import { NoContent } from "../../schemas/objects.ts";
 import { LabelVersion, MakeDefault, PromptRecord, PromptVersionList } from "../../schemas/prompts.ts";
 import type { AdminCall, AnswerOf } from "../core/endpoint.ts";
-import type { Found } from "../core/record.ts";
+import type { Found } from "../core/record-definitions.ts";
 import { requireFound, requireId, requireReferenced, toIso, toList } from "../core/request.ts";
 import { findLabel, readAssignedLabels } from "./labels.ts";
 import { defaultHead, newestFirst, readVersionPage, versionQuery } from "./numbered-versions.ts";

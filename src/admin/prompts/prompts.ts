@@ -10,7 +10,7 @@ import {
   UpdatePrompt,
 } from "../../schemas/prompts.ts";
 import type { AdminCall, AnswerOf } from "../core/endpoint.ts";
-import type { ChangedRecord, Found, NewPlace } from "../core/record.ts";
+import type { ChangedRecord, Found, NewPlace } from "../core/record-definitions.ts";
 import { readText, refuseField, requireReferenced, requireWorkspace } from "../core/request.ts";
 import { findCollection, requireCollection } from "./collections.ts";
 import { readPromptLabels } from "./labels.ts";

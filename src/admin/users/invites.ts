@@ -10,23 +10,14 @@ import {
   inviteStatuses,
   ResentInvite,
 } from "../../schemas/invites.ts";
-import { NoContent } from "../../schemas/objects.ts";
 import { assignedRoles, type WorkspaceRole } from "../../schemas/users.ts";
-import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
+import type { AdminCall } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
 import { applyMetadataSchema } from "../core/metadata-schema.ts";
-import {
-  forbid,
-  readChoice,
-  readPage,
-  readTenant,
-  readText,
-  refuseField,
-  requireFound,
-  requireId,
-  toIso,
-  toList,
-} from "../core/request.ts";
+import { defineRecord } from "../core/record.ts";
+import type { Found, NewPlace } from "../core/record-definitions.ts";
+import { forbid, readChoice, readTenant, readText, refuseField } from "../core/request.ts";
+import { shownBy } from "../core/shown-row.ts";
 import { requireOrganisation } from "../core/workspace-records.ts";
 import {
   createInviteToken,
@@ -39,22 +30,12 @@ import type { FirstKey } from "./memberships.ts";
 
 const statuses = [...inviteStatuses, "expired"] as const;
 
-function toInvite(row: InviteRow, now: number): InviteRecord {
-  return {
-    object: "invite",
-    id: row.id,
-    email: row.email,
-    role: row.role,
-    first_name: row.firstName,
-    last_name: row.lastName,
-    created_at: toIso(row.createdAt),
-    expires_at: toIso(row.expiresAt),
-    accepted_at: toIso(row.acceptedAt),
-    status: inviteStatus(row, now),
-    invited_by: row.invitedBy,
-    workspaces: row.workspaces.map(({ id, role }) => ({ workspace_id: id, role })),
-  };
-}
+const toStored = shownBy(InviteRecord, ({ status, workspaces }: InviteRow) => ({
+  status,
+  workspaces: workspaces.map(({ id, role }) => ({ workspace_id: id, role })),
+}));
+
+const toInvite = (row: InviteRow, now: number) => ({ ...toStored(row), status: inviteStatus(row, now) });
 
 /** Rows with this status now: an expired invite is a pending one whose time is over. */
 function whereStatus(status: (typeof statuses)[number] | undefined, now: number) {
@@ -66,25 +47,11 @@ function whereStatus(status: (typeof statuses)[number] | undefined, now: number)
   return { where: { status } };
 }
 
-async function listInvites({ query, stores, tenant, now }: AdminCall<undefined>): Promise<AnswerOf<typeof InviteList>> {
-  const role = readChoice(query, "role", assignedRoles);
+/** Conditions of a list beside the role. */
+function selectInvites({ query, now }: AdminCall<undefined>) {
   const email = readText(query, "email")?.toLowerCase();
   const { where, between } = whereStatus(readChoice(query, "status", statuses), now);
-  const { rows, total } = await stores.invites.list(tenant, {
-    where: { ...where, ...(role && { role }), ...(email !== undefined && { email }) },
-    between,
-    page: readPage(query),
-  });
-  return toList(
-    rows.map((row) => toInvite(row, now)),
-    total,
-  );
-}
-
-/** The invite a path names. */
-async function findInvite({ params, stores, tenant }: AdminCall<unknown>): Promise<InviteRow> {
-  const id = requireId(params, "inviteId", "invite");
-  return requireFound(await stores.invites.find(tenant, { id }), "invite");
+  return { where: { ...where, ...(email !== undefined && { email }) }, between };
 }
 
 /**
@@ -129,8 +96,8 @@ async function createToken({ context, tenant, now }: AdminCall<unknown>, id: str
   };
 }
 
-async function createInvite(call: AdminCall<CreateInvite>): Promise<Outcome<AnswerOf<typeof CreatedInvite>>> {
-  const { body, stores, tenant, now, actor } = call;
+async function createInvite(call: AdminCall<CreateInvite>, { id }: NewPlace<"invites">) {
+  const { body, actor } = call;
   const { email, role } = body;
   await refuseKnown(call, email);
   const workspaces = new Map<string, WorkspaceRole>();
@@ -138,116 +105,75 @@ async function createInvite(call: AdminCall<CreateInvite>): Promise<Outcome<Answ
     const { workspaceId } = await readTenant(call, named);
     workspaces.set(String(workspaceId), role);
   }
-  const id = crypto.randomUUID();
   const { link, stored } = await createToken(call, id);
-  const row = {
-    id,
-    organisationId: tenant.organisationId,
-    email,
-    role,
-    ...stored,
-    status: "pending" as const,
-    invitedBy: actor,
-    firstName: body.first_name ?? null,
-    lastName: body.last_name ?? null,
-    workspaces: [...workspaces].map(([id, role]) => ({ id, role })),
-    keyDetails: toJson(await readFirstKey(call)),
-    createdAt: now,
-    lastUpdatedAt: now,
-  };
   return {
-    answer: { id, invite_link: link, object: "invite" },
-    recordId: id,
-    statements: [stores.invites.insert(tenant, row)],
+    answer: { id, invite_link: link, object: "invite" as const },
+    columns: {
+      email,
+      role,
+      ...stored,
+      status: "pending" as const,
+      invitedBy: actor,
+      firstName: body.first_name ?? null,
+      lastName: body.last_name ?? null,
+      workspaces: [...workspaces].map(([id, role]) => ({ id, role })),
+      keyDetails: toJson(await readFirstKey(call)),
+    },
   };
 }
 
-async function cancelInvite(call: AdminCall<undefined>): Promise<Outcome<AnswerOf<typeof NoContent>>> {
-  const { stores, tenant, now } = call;
-  const row = await findInvite(call);
-  if (row.status === "accepted") {
-    throw new ConflictError("Cannot cancel this invite: it is accepted", { code: "AB07" });
-  }
-  const changes = { status: "cancelled" as const, lastUpdatedAt: now };
-  return { answer: {}, recordId: row.id, statements: [stores.invites.update(tenant, { id: row.id }, changes)] };
-}
-
-async function resendInvite(call: AdminCall<undefined>): Promise<Outcome<AnswerOf<typeof ResentInvite>>> {
-  const { stores, tenant, now } = call;
-  const row = await findInvite(call);
+async function resendInvite(call: AdminCall<undefined>, found: Found<"invites">) {
+  const { row } = found;
   if (row.status !== "pending") {
     throw new ConflictError(`Cannot send this invite again: it is ${row.status}`, { code: "AB07" });
   }
   await refuseKnown(call, row.email, row.id);
   const { link, stored } = await createToken(call, row.id);
-  return {
-    answer: { inviteLink: link },
-    recordId: row.id,
-    statements: [stores.invites.update(tenant, { id: row.id }, { ...stored, lastUpdatedAt: now })],
-  };
+  return { answer: { inviteLink: link }, statements: [invites.updating(call, found, stored)] };
 }
 
-const row = { tag: "Invites" };
-const access = (verb: string) => ({ keys: "admin" as const, scopes: [`organisation_users.${verb}`] });
-const audit = (action: string) => ({ resource: "invites", action, store: null });
-const all = "/v1/admin/users/invites";
-const one = `${all}/:inviteId`;
+const invites = defineRecord({
+  tag: "Invites",
+  path: "/v1/admin/users/invites",
+  param: "inviteId",
+  words: { one: "an invite", many: "invites" },
+  store: "invites",
+  audit: "invites",
+  access: (verb) => ({
+    keys: "admin",
+    scopes: (verb === "resend" ? ["create", "update"] : [verb]).map((one) => `organisation_users.${one}`),
+  }),
+  ofOrganisation: true,
+  hasIdsOnly: true,
+});
 
 /** Endpoints of invites, except their acceptance. */
 export const inviteEndpoints: readonly AdminEndpoint[] = [
-  defineRead({
-    ...row,
-    method: "GET",
-    path: all,
-    summary: "List invites",
-    access: access("list"),
+  invites.list({
+    response: InviteList,
+    filters: { role: { values: assignedRoles } },
     query: [
-      { name: "role", description: "admin or member" },
       { name: "email", description: "Exact e-mail address" },
       { name: "status", description: statuses.join(", ") },
-      { name: "currentPage", description: "Page, counted from 0" },
-      { name: "pageSize", description: "Rows per page; default 50, at most 1000" },
     ],
-    response: InviteList,
-    handle: listInvites,
+    select: selectInvites,
+    show: (rows, { now }) => rows.map((row) => toInvite(row, now)),
   }),
-  defineWrite({
-    ...row,
-    method: "POST",
-    path: all,
-    summary: "Invite a user",
-    access: access("create"),
-    audit: audit("create"),
-    body: CreateInvite,
-    response: CreatedInvite,
-    handle: createInvite,
-  }),
-  defineRead({
-    ...row,
-    method: "GET",
-    path: one,
-    summary: "Show an invite",
-    access: access("read"),
-    response: InviteRecord,
-    handle: async (call) => toInvite(await findInvite(call), call.now),
-  }),
-  defineWrite({
-    ...row,
-    method: "DELETE",
-    path: one,
+  invites.create({ summary: "Invite a user", body: CreateInvite, response: CreatedInvite, decide: createInvite }),
+  invites.show({ response: InviteRecord, show: ({ row }, { now }) => toInvite(row, now) }),
+  invites.remove({
     summary: "Cancel an invite",
-    access: access("delete"),
-    audit: audit("delete"),
-    response: NoContent,
-    handle: cancelInvite,
+    archives: { status: "cancelled" },
+    async before(_, { row }) {
+      if (row.status !== "accepted") return [];
+      throw new ConflictError("Cannot cancel this invite: it is accepted", { code: "AB07" });
+    },
   }),
-  defineWrite({
-    ...row,
+  invites.write({
     method: "POST",
-    path: `${one}/resend`,
+    at: "/resend",
+    verb: "resend",
     summary: "Create a new link for an invite",
-    access: { keys: "admin", scopes: ["organisation_users.create", "organisation_users.update"] },
-    audit: audit("resend"),
     response: ResentInvite,
     handle: resendInvite,
   }),

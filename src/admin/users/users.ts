@@ -3,7 +3,8 @@ import type { AdminEndpoint } from "../../endpoint.ts";
 import { NoContent } from "../../schemas/objects.ts";
 import { UpdateUser, UserList, UserRecord } from "../../schemas/users.ts";
 import type { AdminCall, AnswerOf } from "../core/endpoint.ts";
-import { defineRecord, type Found } from "../core/record.ts";
+import { defineRecord } from "../core/record.ts";
+import type { Found } from "../core/record-definitions.ts";
 import {
   forbid,
   readChoice,
