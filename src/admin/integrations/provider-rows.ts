@@ -9,7 +9,7 @@ import { createSlug, refuseField, toIso } from "../core/request.ts";
 import { showConfigurations, showKey } from "./integration-secrets.ts";
 
 /** A provider belongs to one workspace. */
-export type WorkspaceTenant = Tenant & { workspaceId: string };
+type WorkspaceTenant = Tenant & { workspaceId: string };
 
 /** A provider with the integration it uses. */
 export interface JoinedProvider {
@@ -81,35 +81,13 @@ export function toProviderChanges(members: ProviderMembers, now: number, former?
 /** What a new provider is made from. */
 interface NewProvider extends ProviderMembers {
   name: string;
-  slug?: string | null | undefined;
   integrationId: string;
 }
 
-/** A new provider and the statement that writes it. */
-export function createProviderRow(
-  { stores, now }: AdminCall<unknown>,
-  tenant: WorkspaceTenant,
-  { name, slug, integrationId, ...members }: NewProvider,
-): { id: string; slug: string; statement: Statement } {
-  const { organisationId, workspaceId } = tenant;
-  const id = crypto.randomUUID();
-  const named = slug ?? createSlug(name, { letters: 24 });
+/** Columns of a new provider. */
+export function toNewProvider({ name, integrationId, ...members }: NewProvider, now: number) {
   const { note = null, expiresAt = null, usageLimits = null, rateLimits = null } = toProviderChanges(members, now);
-  const row = {
-    id,
-    organisationId,
-    workspaceId,
-    slug: named,
-    name,
-    integrationId,
-    status: "active",
-    createdAt: now,
-    note,
-    expiresAt,
-    usageLimits,
-    rateLimits,
-  };
-  return { id, slug: named, statement: stores.providers.insert(tenant, row) };
+  return { name, integrationId, status: "active" as const, note, expiresAt, usageLimits, rateLimits };
 }
 
 /** The provider that a new or newly shared integration brings along. */
@@ -131,10 +109,13 @@ interface DefaultProvider {
 export async function createDefaultProvider(
   call: AdminCall<unknown>,
   tenant: WorkspaceTenant,
-  { param, integrationSlug, ...provider }: DefaultProvider & { param: string },
+  { param, integrationSlug, slug: named, ...provider }: DefaultProvider & { param: string },
 ): Promise<{ slug: string; statement: Statement }> {
-  const { slug } = provider;
-  const isTaken = (await call.stores.providers.find(tenant, { slug: slug ?? integrationSlug })) !== undefined;
-  if (slug && isTaken) refuseField(param, "is used by another provider of the workspace");
-  return createProviderRow(call, tenant, isTaken ? provider : { ...provider, slug: slug ?? integrationSlug });
+  const { stores, now } = call;
+  const wanted = named ?? integrationSlug;
+  const isTaken = (await stores.providers.find(tenant, { slug: wanted })) !== undefined;
+  if (named && isTaken) refuseField(param, "is used by another provider of the workspace");
+  const slug = isTaken ? createSlug(provider.name, { letters: 24 }) : wanted;
+  const row = { id: crypto.randomUUID(), ...tenant, slug, createdAt: now, ...toNewProvider(provider, now) };
+  return { slug, statement: stores.providers.insert(tenant, row) };
 }

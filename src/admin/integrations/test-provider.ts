@@ -95,7 +95,7 @@ async function runTest(row: ProviderRow, { context }: AdminCall<undefined>): Pro
 const ofTest = (store: "providers" | "integrations"): Audited => ({ resource: store, action: "test", store });
 
 async function testOfProvider(call: AdminCall<undefined>) {
-  const { row } = await findProvider(call);
+  const row = await findProvider(call);
   const result = await runTest(row, call);
   await commitAudited(ofTest("providers"), call.context, async () => ({ statements: [], recordId: row.id }));
   return result;

@@ -2,11 +2,12 @@ import type { AdminEndpoint } from "../../endpoint.ts";
 import type { VirtualKeyField } from "../../providers/core/settings.ts";
 import { CreatedVirtualKey, CreateVirtualKey, UpdateVirtualKey } from "../../schemas/integrations.ts";
 import { NoContent } from "../../schemas/objects.ts";
-import { type AdminCall, type AnswerOf, defineWrite, type Outcome } from "../core/endpoint.ts";
-import { namedWorkspace, refuseField, requireWorkspace } from "../core/request.ts";
+import type { AdminCall } from "../core/endpoint.ts";
+import type { Found, NewPlace } from "../core/record-definitions.ts";
+import { refuseField } from "../core/request.ts";
 import { createIntegrationRows, requireKnownProvider, updateIntegrationRows } from "./integration-records.ts";
-import { createProviderRow, toProviderChanges } from "./provider-rows.ts";
-import { commonProviderEndpoints, findProvider, providerAccess } from "./providers.ts";
+import { toNewProvider, toProviderChanges } from "./provider-rows.ts";
+import { commonProviderEndpoints, defineProviderKind, integrationOf } from "./providers.ts";
 
 type Fields = ReadonlyMap<string, VirtualKeyField>;
 
@@ -49,11 +50,8 @@ function authenticationOf(aiProviderId: string, { context: { services } }: Admin
   return mode?.ofVirtualKeys === undefined ? {} : { [mode.setting]: mode.ofVirtualKeys };
 }
 
-async function createVirtualKey(
-  call: AdminCall<CreateVirtualKey>,
-): Promise<Outcome<AnswerOf<typeof CreatedVirtualKey>>> {
-  const { body } = call;
-  const tenant = await requireWorkspace(call, namedWorkspace(call));
+async function createVirtualKey(call: AdminCall<CreateVirtualKey>, { tenant, slug }: NewPlace<"providers">) {
+  const { body, now } = call;
   const aiProviderId = requireKnownProvider(call, body.provider, "provider");
   const fields = fieldsOf(aiProviderId, call);
   const integration = await createIntegrationRows(call, tenant, {
@@ -66,17 +64,16 @@ async function createVirtualKey(
     configurations: { ...authenticationOf(aiProviderId, call), ...readSettings(body, fields) },
     secretMappings: body.secret_mappings,
   });
-  const provider = createProviderRow(call, tenant, { ...body, integrationId: integration.id });
   return {
-    answer: { success: true, data: { slug: provider.slug } },
-    recordId: provider.id,
-    statements: [...integration.statements, provider.statement],
+    answer: { success: true as const, data: { slug } },
+    before: integration.statements,
+    columns: toNewProvider({ ...body, integrationId: integration.id }, now),
   };
 }
 
-async function updateVirtualKey(call: AdminCall<UpdateVirtualKey>) {
-  const { body, stores, now } = call;
-  const { row, tenant, integration } = await findProvider(call);
+async function updateVirtualKey(call: AdminCall<UpdateVirtualKey>, { row }: Found<"providers">) {
+  const { body, now } = call;
+  const integration = await integrationOf(call, row);
   const fields = fieldsOf(integration.aiProviderId, call);
   const settings = readSettings(body, fields);
   const credentials = {
@@ -91,46 +88,31 @@ async function updateVirtualKey(call: AdminCall<UpdateVirtualKey>) {
       "belongs to the integration: change it there",
     );
   }
-  const changes = { name: body.name, ...toProviderChanges(body, now, row), lastUpdatedAt: now };
   const own = integration.isPrivate
     ? { name: body.name, ...credentials, paramOf: (path: string) => fields.get(path)?.field ?? path }
     : undefined;
   return {
     answer: {},
-    recordId: row.id,
-    statements: [
-      stores.providers.update(tenant, { id: row.id }, changes),
-      ...(own ? await updateIntegrationRows(call, integration, own) : []),
-    ],
+    columns: { name: body.name, ...toProviderChanges(body, now, row) },
+    statements: own ? await updateIntegrationRows(call, integration, own) : [],
   };
 }
 
-const row = { tag: "Virtual keys" };
-const resource = "virtual_keys";
+const virtualKeys = defineProviderKind({
+  tag: "Virtual keys",
+  path: "/v1/virtual-keys",
+  words: { one: "a virtual key", many: "virtual keys" },
+  audit: "virtual_keys",
+});
 
 /** Endpoints of virtual keys: providers under the name older clients know, with their own credentials. */
 export const virtualKeyEndpoints: readonly AdminEndpoint[] = [
-  ...commonProviderEndpoints("/v1/virtual-keys", { ...row, noun: "virtual key", object: "virtual-key", resource }),
-  defineWrite({
-    ...row,
-    method: "POST",
-    path: "/v1/virtual-keys",
-    summary: "Create a virtual key",
-    access: providerAccess("create"),
-    audit: { resource, action: "create", store: "providers" as const },
+  ...commonProviderEndpoints(virtualKeys, "virtual-key"),
+  virtualKeys.create({
     body: CreateVirtualKey,
     response: CreatedVirtualKey,
-    handle: createVirtualKey,
+    slug: { letters: 24 },
+    decide: createVirtualKey,
   }),
-  defineWrite({
-    ...row,
-    method: "PUT",
-    path: "/v1/virtual-keys/:slug",
-    summary: "Change a virtual key",
-    access: providerAccess("update"),
-    audit: { resource, action: "update", store: "providers" as const },
-    body: UpdateVirtualKey,
-    response: NoContent,
-    handle: updateVirtualKey,
-  }),
+  virtualKeys.change({ body: UpdateVirtualKey, response: NoContent, decide: updateVirtualKey }),
 ];
