@@ -15,18 +15,11 @@ import {
   type WorkspaceStatus,
   workspaceStatuses,
 } from "../../schemas/workspaces.ts";
-import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
+import type { AdminCall, AnswerOf } from "../core/endpoint.ts";
 import { toLimitList, toStoredUsageList } from "../core/limits.ts";
-import {
-  createSlug,
-  forbid,
-  readChoice,
-  readPage,
-  readText,
-  refuseField,
-  requireFound,
-  toList,
-} from "../core/request.ts";
+import { defineRecord } from "../core/record.ts";
+import type { Found, NewPlace } from "../core/record-definitions.ts";
+import { createSlug, forbid, readChoice, readText, refuseField, requireFound } from "../core/request.ts";
 import {
   applyDefaults,
   findWorkspace,
@@ -52,28 +45,35 @@ function readStatuses({ query, tenant }: AdminCall<unknown>): WorkspaceStatus[] 
   return wanted;
 }
 
-async function listWorkspaces(call: AdminCall<undefined>): Promise<AnswerOf<typeof WorkspaceList>> {
-  const { query, stores, tenant } = call;
+function selectWorkspaces(call: AdminCall<undefined>) {
+  const { query, tenant } = call;
   const name = readText(query, "name");
   if (name !== undefined && name.length < 2) refuseField("name", "must have at least 2 characters");
   const exact = readText(query, "exact_name");
-  const where = {
-    status: readStatuses(call),
-    ...(exact !== undefined && { name: exact.normalize("NFC") }),
-    ...(tenant.workspaceId !== null && { id: tenant.workspaceId }),
+  return {
+    where: {
+      status: readStatuses(call),
+      ...(exact !== undefined && { name: exact.normalize("NFC") }),
+      ...(tenant.workspaceId !== null && { id: tenant.workspaceId }),
+    },
+    contains: { name: name?.normalize("NFC") },
   };
-  const contains = { name: name?.normalize("NFC") };
-  const { rows, total } = await stores.workspaces.list(tenant, { where, contains, page: readPage(query) });
-  return toList(await toWorkspaces(call, await requireOrganisation(call), rows), total);
 }
 
-async function readWorkspace(call: AdminCall<undefined>): Promise<AnswerOf<typeof WorkspaceDetail>> {
+/** A workspace as a path names it; those that are archived are only shown. */
+async function findNamed(call: AdminCall<unknown>, verb: string): Promise<WorkspaceRow> {
+  if (verb !== "read") return (await findWorkspace(call)).row;
   readChoice(call.query, "name_format", ["plain", "display"]);
-  const status = readChoice(call.query, "status", workspaceStatuses);
-  const { row, tenant } = await findWorkspace(call, status);
+  return (await findWorkspace(call, readChoice(call.query, "status", workspaceStatuses))).row;
+}
+
+/** The tenant of the records of a workspace. */
+const insideOf = ({ organisationId, id }: WorkspaceRow) => ({ organisationId, workspaceId: id });
+
+async function showWorkspace(call: AdminCall<undefined>, row: WorkspaceRow): Promise<AnswerOf<typeof WorkspaceDetail>> {
   const organisation = await requireOrganisation(call);
   const [record] = await toWorkspaces(call, organisation, [row]);
-  const members = await call.stores.members.all(tenant);
+  const members = await call.stores.members.all(insideOf(row));
   const users = await toMembers(call, members, { organisation, workspace: row });
   return { ...requireFound(record, "workspace"), users };
 }
@@ -116,13 +116,15 @@ async function readFirstMembers(call: AdminCall<CreateWorkspace>) {
 }
 
 /** The row of a new workspace with default settings. */
-function toNewRow(call: AdminCall<CreateWorkspace>, organisationId: string): WorkspaceRow {
-  const { body, actor, now } = call;
+function toNewRow(
+  { body, actor, now }: AdminCall<CreateWorkspace>,
+  { tenant: { organisationId }, id, slug }: NewPlace<"workspaces">,
+): WorkspaceRow {
   return {
-    id: crypto.randomUUID(),
+    id,
     organisationId,
     name: body.name,
-    slug: body.slug ?? createSlug(body.name, { prefix: "ws" }),
+    slug,
     icon: body.icon ?? null,
     description: body.description ?? null,
     isDefault: false,
@@ -149,11 +151,11 @@ async function freeSlug({ body, stores, tenant, now }: AdminCall<CreateWorkspace
   return [stores.workspaces.update(tenant, { id: former.id }, changes)];
 }
 
-async function createWorkspace(call: AdminCall<CreateWorkspace>): Promise<Outcome<AnswerOf<typeof WorkspaceDetail>>> {
-  const { body, stores, now } = call;
+async function createWorkspace(call: AdminCall<CreateWorkspace>, place: NewPlace<"workspaces">) {
+  const { body, now } = call;
   const organisation = await requireOrganisation(call);
-  const fresh = toNewRow(call, organisation.id);
-  const tenant = { organisationId: organisation.id, workspaceId: fresh.id };
+  const fresh = toNewRow(call, place);
+  const tenant = insideOf(fresh);
   const defaults = await applyDefaults(call, { organisation, tenant, stored: undefined }, body.defaults ?? null);
   const row: WorkspaceRow = { ...fresh, defaults, ...applySettings(call, organisation, fresh) };
   const members = await readFirstMembers(call);
@@ -174,37 +176,31 @@ async function createWorkspace(call: AdminCall<CreateWorkspace>): Promise<Outcom
   const [record] = await toWorkspaces(call, organisation, [row]);
   return {
     answer: { ...requireFound(record, "workspace"), users },
-    recordId: row.id,
-    statements: [
-      ...(await freeSlug(call)),
-      stores.workspaces.insert(call.tenant, row),
-      ...statements,
-      ...byGroups.statements,
-      ...(await shareIntegrations(call, tenant)),
-    ],
+    before: await freeSlug(call),
+    columns: row,
+    statements: [...statements, ...byGroups.statements, ...(await shareIntegrations(call, tenant))],
   };
 }
 
-async function updateWorkspace(call: AdminCall<UpdateWorkspace>) {
-  const { body, stores, now } = call;
-  const { row, tenant } = await findWorkspace(call);
+async function updateWorkspace(call: AdminCall<UpdateWorkspace>, { row }: Found<"workspaces">) {
+  const { body, now } = call;
   const organisation = await requireOrganisation(call);
   const defaults =
     body.defaults === undefined
       ? undefined
-      : await applyDefaults(call, { organisation, tenant, stored: row.defaults }, body.defaults);
-  const changes = {
-    name: body.name,
-    description: body.description,
-    icon: body.icon,
-    defaults,
-    usageLimits: toStoredUsageList(body.usage_limits, now, row.usageLimits),
-    rateLimits: toLimitList(body.rate_limits),
-    ...applySettings(call, organisation, row),
-    lastUpdatedAt: now,
+      : await applyDefaults(call, { organisation, tenant: insideOf(row), stored: row.defaults }, body.defaults);
+  return {
+    answer: {},
+    columns: {
+      name: body.name,
+      description: body.description,
+      icon: body.icon,
+      defaults,
+      usageLimits: toStoredUsageList(body.usage_limits, now, row.usageLimits),
+      rateLimits: toLimitList(body.rate_limits),
+      ...applySettings(call, organisation, row),
+    },
   };
-  const statement = stores.workspaces.update({ ...tenant, workspaceId: null }, { id: row.id }, changes);
-  return { answer: {}, recordId: row.id, statements: [statement] };
 }
 
 /** Kinds of record that prevent deleting a workspace, in the order they can be removed in. */
@@ -267,84 +263,60 @@ async function clearWorkspace({ stores, now }: AdminCall<unknown>, tenant: Tenan
   ];
 }
 
-async function deleteWorkspace(call: AdminCall<DeleteWorkspace>) {
+async function deleteWorkspace(call: AdminCall<DeleteWorkspace>, { row }: Found<"workspaces">) {
   const { body } = call;
-  const { row, tenant } = await findWorkspace(call);
+  const tenant = insideOf(row);
   if (row.isDefault) forbid("The default workspace of an organisation cannot be deleted");
   if (body.name.normalize("NFC") !== row.name) refuseField("name", "must be the name of the workspace");
   if (!body.force_delete) await refuseDependents(call, tenant);
   const revoking = await revokingStatements(tenant, {}, call);
-  return {
-    answer: {},
-    recordId: row.id,
-    statements: [...revoking.statements, ...(await clearWorkspace(call, tenant))],
-  };
+  return { answer: {}, statements: [...revoking.statements, ...(await clearWorkspace(call, tenant))] };
 }
 
-const row = { tag: "Workspaces" };
-const access = (verb: string) => ({ keys: "any" as const, scopes: [`workspaces.${verb}`] });
-const adminAccess = (verb: string) => ({ keys: "admin" as const, scopes: [`workspaces.${verb}`] });
-const audit = (action: string) => ({ resource: "workspaces", action, store: "workspaces" as const });
-const all = "/v1/admin/workspaces";
-const one = `${all}/:id`;
+const workspaces = defineRecord({
+  tag: "Workspaces",
+  path: "/v1/admin/workspaces",
+  words: { one: "a workspace", many: "workspaces" },
+  store: "workspaces",
+  audit: "workspaces",
+  access: (verb) => ({
+    keys: verb === "create" || verb === "delete" ? "admin" : "any",
+    scopes: [`workspaces.${verb}`],
+  }),
+  ofOrganisation: true,
+  find: findNamed,
+});
 
 /** Endpoints of workspaces. */
 export const workspaceEndpoints: readonly AdminEndpoint[] = [
-  defineRead({
-    ...row,
-    method: "GET",
-    path: all,
-    summary: "List workspaces",
-    access: access("list"),
+  workspaces.list({
+    response: WorkspaceList,
     query: [
       { name: "name", description: "Part of the name, case-sensitive, at least 2 characters" },
       { name: "exact_name", description: "Exact name" },
       { name: "status", description: "Comma-separated: active (default), archived" },
-      { name: "current_page", description: "Page, counted from 0" },
-      { name: "page_size", description: "Rows per page; default 50, at most 1000" },
     ],
-    response: WorkspaceList,
-    handle: listWorkspaces,
+    select: selectWorkspaces,
+    show: async (rows, call) => toWorkspaces(call, await requireOrganisation(call), rows),
   }),
-  defineWrite({
-    ...row,
-    method: "POST",
-    path: all,
-    summary: "Create a workspace",
-    access: adminAccess("create"),
-    audit: audit("create"),
+  workspaces.create({
     body: CreateWorkspace,
     response: WorkspaceDetail,
-    handle: createWorkspace,
+    slug: { prefix: "ws" },
+    decide: createWorkspace,
   }),
-  defineRead({
-    ...row,
-    method: "GET",
-    path: one,
+  workspaces.show({
     summary: "Show a workspace and its members",
-    access: access("read"),
     query: [{ name: "status", description: "active (default) or archived" }],
     response: WorkspaceDetail,
-    handle: readWorkspace,
+    show: ({ row }, call) => showWorkspace(call, row),
   }),
-  defineWrite({
-    ...row,
-    method: "PUT",
-    path: one,
-    summary: "Change a workspace",
-    access: access("update"),
-    audit: audit("update"),
-    body: UpdateWorkspace,
-    response: NoContent,
-    handle: updateWorkspace,
-  }),
-  defineWrite({
-    ...row,
+  workspaces.change({ body: UpdateWorkspace, response: NoContent, decide: updateWorkspace }),
+  workspaces.write({
     method: "DELETE",
-    path: one,
+    at: "",
+    verb: "delete",
     summary: "Delete a workspace",
-    access: adminAccess("delete"),
-    audit: audit("delete"),
     body: DeleteWorkspace,
     response: NoContent,
     handle: deleteWorkspace,
