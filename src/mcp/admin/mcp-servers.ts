@@ -1,23 +1,14 @@
 import * as v from "valibot";
-import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../../admin/core/endpoint.ts";
+import type { AdminCall } from "../../admin/core/endpoint.ts";
 import { toJson } from "../../admin/core/json-column.ts";
-import {
-  createSlug,
-  isRecordId,
-  readPage,
-  readSearch,
-  readTenant,
-  readText,
-  refuseField,
-  requireReferenced,
-  requireWorkspace,
-  toIso,
-} from "../../admin/core/request.ts";
+import { defineRecord } from "../../admin/core/record.ts";
+import type { Found, NewPlace } from "../../admin/core/record-definitions.ts";
+import { isRecordId, readSearch, readText, refuseField, requireReferenced, toIso } from "../../admin/core/request.ts";
 import { removeUpstreamAccounts } from "../../admin/core/upstream-accounts.ts";
 import { showConfigurations } from "../../admin/integrations/integration-secrets.ts";
 import type { JsonValue } from "../../db/tables/columns.ts";
 import type { McpIntegrationRow, McpServerRow } from "../../db/tables/mcp.ts";
-import type { Tenant } from "../../db/tenant-store.ts";
+import type { ListOptions, Tenant } from "../../db/tenant-store.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { isObject } from "../../lib/json.ts";
 import {
@@ -33,7 +24,7 @@ import {
 import { NoContent } from "../../schemas/objects.ts";
 import { readAggregate, showAggregate } from "./mcp-aggregates.ts";
 import { mayUseMcp, organisationOf, showAddress } from "./mcp-integration-records.ts";
-import { findIntegrationOf, findMcpServer, ofServer } from "./mcp-server-records.ts";
+import { findIntegrationOf, findMcpServer } from "./mcp-server-records.ts";
 
 /** The address at which clients reach a server. */
 function addressOf({ slug }: McpServerRow, { context: { services, url } }: AdminCall<unknown>): string {
@@ -81,22 +72,19 @@ function readIds(query: URLSearchParams): string[] | undefined {
   return text.split(",").filter((id) => isRecordId(id.trim()));
 }
 
-async function listMcpServers(call: AdminCall<undefined>): Promise<AnswerOf<typeof McpServerList>> {
-  const { stores, query } = call;
-  const tenant = await readTenant(call);
+function selectServers({ query }: AdminCall<undefined>): ListOptions<McpServerRow> {
   const ids = readIds(query);
-  const text = readSearch(query);
-  if (text !== undefined && text.length > 255) refuseField("search", "must have at most 255 characters");
-  const { rows, total } = await stores.mcpServers.list(tenant, {
-    page: readPage(query, { size: 100, max: 100 }),
-    ...(ids && { where: { id: ids } }),
-    ...(text !== undefined && { search: { columns: ["name", "slug"], text } }),
-  });
+  if ((readSearch(query)?.length ?? 0) > 255) refuseField("search", "must have at most 255 characters");
+  return ids ? { where: { id: ids } } : {};
+}
+
+/** Servers with their integrations and workspaces. */
+async function showServers(rows: readonly McpServerRow[], call: AdminCall<undefined>, tenant: Tenant) {
   const organisation = organisationOf(tenant);
   const found = rows.flatMap(({ integrationId }) => integrationId ?? []);
-  const integrations = await stores.mcpIntegrations.all(organisation, { where: { id: found } });
-  const places = await stores.workspaces.all(organisation, { where: { id: rows.map((one) => one.workspaceId) } });
-  const data = rows.map((one) => {
+  const integrations = await call.stores.mcpIntegrations.all(organisation, { where: { id: found } });
+  const places = await call.stores.workspaces.all(organisation, { where: { id: rows.map((one) => one.workspaceId) } });
+  return rows.map((one) => {
     const integration = integrations.find(({ id }) => id === one.integrationId);
     const place = places.find(({ id }) => id === one.workspaceId);
     return {
@@ -111,13 +99,6 @@ async function listMcpServers(call: AdminCall<undefined>): Promise<AnswerOf<type
       workspace_slug: place?.slug ?? null,
     };
   });
-  return { data, total };
-}
-
-async function readMcpServer(call: AdminCall<undefined>): Promise<AnswerOf<typeof ShownMcpServer>> {
-  const found = await findMcpServer(call);
-  const integration = await findIntegrationOf(call, found);
-  return { ...toRecord(found, call), mcp_integration_details: showIntegration(call, integration) };
 }
 
 /** Settings after a change: absent fields stay, defaults are not stored. */
@@ -148,116 +129,74 @@ async function readParts(call: AdminCall<CreateMcpServer>, tenant: Tenant) {
   return { integrationId: (await requireIntegration(call, tenant, name)).id };
 }
 
-async function createMcpServer(call: AdminCall<CreateMcpServer>): Promise<Outcome<AnswerOf<typeof CreatedMcpRecord>>> {
-  const { body, stores, now, actor } = call;
-  const tenant = await requireWorkspace(call, body.workspace_id ?? readText(call.query, "workspace_id"));
-  const parts = await readParts(call, tenant);
-  const id = crypto.randomUUID();
-  const slug = body.slug ?? createSlug(body.name, { letters: 24 });
-  const row = {
-    id,
-    ...tenant,
-    slug,
-    name: body.name,
-    description: body.description ?? null,
-    ownerId: actor,
-    status: "active" as const,
-    ...parts,
-    settings: applySettings({}, body.settings),
-    createdAt: now,
+async function createMcpServer(call: AdminCall<CreateMcpServer>, { tenant, id, slug }: NewPlace<"mcpServers">) {
+  const { body, actor } = call;
+  return {
+    answer: { id, slug },
+    columns: {
+      name: body.name,
+      description: body.description ?? null,
+      ownerId: actor,
+      status: "active" as const,
+      ...(await readParts(call, tenant)),
+      settings: applySettings({}, body.settings),
+      lastUpdatedAt: 0,
+    },
   };
-  return { answer: { id, slug }, recordId: id, statements: [stores.mcpServers.insert(tenant, row)] };
 }
 
-async function updateMcpServer(call: AdminCall<UpdateMcpServer>) {
-  const { body, stores, now } = call;
-  const found = await findMcpServer(call);
-  if (body.aggregate && found.integrationId !== null) {
+async function updateMcpServer(call: AdminCall<UpdateMcpServer>, { row, tenant }: Found<"mcpServers">) {
+  const { body } = call;
+  if (body.aggregate && row.integrationId !== null) {
     refuseField("aggregate", "cannot be set: the MCP server is made of an integration");
   }
-  const changes = {
-    name: body.name,
-    aggregate: body.aggregate && (await readAggregate(call, ofServer(found), body.aggregate)),
-    description: body.description,
-    settings: body.settings === undefined ? undefined : applySettings(found.settings, body.settings),
-    lastUpdatedAt: now,
+  return {
+    answer: {},
+    columns: {
+      name: body.name,
+      aggregate: body.aggregate && (await readAggregate(call, tenant, body.aggregate)),
+      description: body.description,
+      settings: body.settings === undefined ? undefined : applySettings(row.settings, body.settings),
+    },
   };
-  const statement = stores.mcpServers.update(ofServer(found), { id: found.id }, changes);
-  return { answer: {}, recordId: found.id, statements: [statement] };
 }
 
-async function deleteMcpServer(call: AdminCall<undefined>) {
-  const found = await findMcpServer(call);
-  const tenant = ofServer(found);
-  const statements = [
-    ...(await removeUpstreamAccounts(call, tenant, { serverId: found.id })),
-    call.stores.mcpServers.remove(tenant, { id: found.id }),
-  ];
-  return { answer: {}, recordId: found.id, statements };
-}
-
-const row = { tag: "MCP servers" };
-const access = (verb: string) => ({ keys: "any" as const, scopes: [`mcp_servers.${verb}`] });
-const audit = (action: string) => ({ resource: "mcp_servers", action, store: "mcpServers" as const });
-const one = "/v1/mcp-servers/:slug";
+const servers = defineRecord({
+  tag: "MCP servers",
+  path: "/v1/mcp-servers",
+  param: "slug",
+  words: { one: "an MCP server", many: "MCP servers" },
+  store: "mcpServers",
+  audit: "mcp_servers",
+  access: "mcp_servers",
+  find: findMcpServer,
+});
 
 /** Endpoints of MCP servers: MCP integrations in use in a workspace. */
 export const mcpServerEndpoints: readonly AdminEndpoint[] = [
-  defineRead({
-    ...row,
-    method: "GET",
-    path: "/v1/mcp-servers",
-    summary: "List MCP servers",
-    access: access("list"),
-    query: [
-      { name: "workspace_id", description: "The workspace, for keys of the organisation; default: all" },
-      { name: "id", description: "Comma-separated ids" },
-      { name: "search", description: "Text in the name or slug, 2 to 255 characters" },
-      { name: "current_page", description: "Counted from 0" },
-      { name: "page_size", description: "1 to 100; default 100" },
-    ],
+  servers.list({
     response: McpServerList,
-    handle: listMcpServers,
+    ofWorkspaces: "The workspace, for keys of the organisation; default: all",
+    query: [{ name: "id", description: "Comma-separated ids" }],
+    search: ["name", "slug"],
+    page: 100,
+    maxPage: 100,
+    select: selectServers,
+    show: showServers,
   }),
-  defineWrite({
-    ...row,
-    method: "POST",
-    path: "/v1/mcp-servers",
-    summary: "Create an MCP server",
-    access: access("create"),
-    audit: audit("create"),
+  servers.create({
     body: CreateMcpServer,
     response: CreatedMcpRecord,
-    handle: createMcpServer,
+    slug: { letters: 24 },
+    decide: createMcpServer,
   }),
-  defineRead({
-    ...row,
-    method: "GET",
-    path: one,
-    summary: "Show an MCP server",
-    access: access("read"),
+  servers.show({
     response: ShownMcpServer,
-    handle: readMcpServer,
+    async show({ row }, call) {
+      const integration = await findIntegrationOf(call, row);
+      return { ...toRecord(row, call), mcp_integration_details: showIntegration(call, integration) };
+    },
   }),
-  defineWrite({
-    ...row,
-    method: "PUT",
-    path: one,
-    summary: "Change an MCP server",
-    access: access("update"),
-    audit: audit("update"),
-    body: UpdateMcpServer,
-    response: NoContent,
-    handle: updateMcpServer,
-  }),
-  defineWrite({
-    ...row,
-    method: "DELETE",
-    path: one,
-    summary: "Delete an MCP server",
-    access: access("delete"),
-    audit: audit("delete"),
-    response: NoContent,
-    handle: deleteMcpServer,
-  }),
+  servers.change({ body: UpdateMcpServer, response: NoContent, decide: updateMcpServer }),
+  servers.remove({ before: (call, { row, tenant }) => removeUpstreamAccounts(call, tenant, { serverId: row.id }) }),
 ];
