@@ -1,9 +1,11 @@
 import type { Services } from "../context.ts";
 import type { UsableIntegration } from "../control/provider-library.ts";
+import { CleanTexts } from "../guardrails/clean-texts.ts";
 import { toCredentials } from "../guardrails/partners/forms.ts";
 import { createChecks } from "../guardrails/registry.ts";
 import { createGuardrails, type Guardrails } from "../guardrails/state.ts";
 import type { Authorization, CheckTools, CredentialQuery } from "../guardrails/types.ts";
+import { randomBytes } from "../lib/hash.ts";
 import { parseJson } from "../lib/json.ts";
 import { createAwsAuthorize } from "../providers/auth/aws.ts";
 import { authorizeAzure } from "../providers/auth/azure.ts";
@@ -130,5 +132,6 @@ export function createOwnGuardrails(
       ...createPartnerTools(services),
     }),
     warnOf(options),
+    options.createMac && new CleanTexts(options.createMac(randomBytes(32))),
   );
 }

@@ -86,6 +86,10 @@ class RunInput implements CheckInput, Look {
     return this.#run.subject.tenant;
   }
 
+  get cleanTexts(): Subject["cleanTexts"] {
+    return this.#run.subject.cleanTexts;
+  }
+
   get provider(): string {
     return this.#run.subject.provider;
   }

@@ -25,12 +25,12 @@ interface KnownTexts {
 
 /** The part of the text that a check sees. */
 export interface VisibleText {
-  texts: readonly string[];
-  text: string;
+  readonly texts: readonly string[];
+  readonly text: string;
   /** What each string holds beyond that part; empty where all of it is seen. */
-  rests: readonly string[];
+  readonly rests: readonly string[];
   /** The text is not its strings, but JSON that holds them: it writes some of their characters in another way. */
-  isJson: boolean;
+  readonly isJson: boolean;
   /** The text with the rest of the body, for checks that look for forbidden content; set once one has looked. */
   whole?: string;
 }
@@ -65,9 +65,30 @@ function cut(texts: readonly string[]): string[] {
   });
 }
 
-function toVisibleText({ texts: all, joined, length }: KnownTexts): VisibleText {
+/** All of the text. It is joined for the first check that reads it as one. */
+class WholeText implements VisibleText {
+  readonly texts: readonly string[];
+  readonly rests = noTexts;
+  readonly isJson: boolean;
+  whole?: string;
+  #text: string | undefined;
+
+  constructor({ texts, joined }: KnownTexts) {
+    this.texts = texts;
+    this.isJson = joined !== undefined;
+    this.#text = joined;
+  }
+
+  get text(): string {
+    this.#text ??= joinTexts(this.texts);
+    return this.#text;
+  }
+}
+
+function toVisibleText(known: KnownTexts): VisibleText {
+  const { texts: all, joined, length } = known;
   const isJson = joined !== undefined;
-  if (length <= maxTextLength) return { texts: all, text: joined ?? joinTexts(all), rests: noTexts, isJson };
+  if (length <= maxTextLength) return new WholeText(known);
   const texts = cut(all);
   const rests = all.map((text, index) => text.slice(texts[index]?.length));
   return { texts, text: (joined ?? texts.join("\n")).slice(0, maxTextLength), rests, isJson };

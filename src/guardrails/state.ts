@@ -1,4 +1,5 @@
 import type { PatternSum } from "../../packages/patterns/src/pattern.ts";
+import type { CleanTexts } from "./clean-texts.ts";
 import {
   findSavedProblems,
   findSavedWarnings,
@@ -36,6 +37,8 @@ interface HookView {
 
 /** Guardrails of a gateway. */
 export interface Guardrails {
+  /** Strings of requests in which checks found nothing. */
+  readonly cleanTexts: CleanTexts | undefined;
   /** Every check, each once. */
   readonly checks: readonly AnyCheck[];
   /**
@@ -188,7 +191,7 @@ class LaterWork {
 }
 
 /** Creates the guardrails of a gateway. */
-export function createGuardrails(checks: KnownChecks, warn: Warn): Guardrails {
+export function createGuardrails(checks: KnownChecks, warn: Warn, cleanTexts?: CleanTexts): Guardrails {
   const work = new LaterWork(warn);
   const find = rememberBy((written, saved) => {
     return { resolved: resolveHooks(readHooks(written, checks), saved, checks), hooks: new Map() };
@@ -202,6 +205,7 @@ export function createGuardrails(checks: KnownChecks, warn: Warn): Guardrails {
     return made;
   };
   return {
+    cleanTexts,
     checks: [...new Set(checks.values())],
     of: (written, saved, view = {}) => findVisible(find(written, saved), view),
     findUnknown: (written, saved) => find(written, saved).resolved,

@@ -4,6 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Outbound } from "../lib/outbound.ts";
 import type { Soon } from "../lib/soon.ts";
 import type { Steps } from "../lib/steps.ts";
+import type { CleanTexts } from "./clean-texts.ts";
 import type { JsonPieces } from "./json-pieces.ts";
 import type { Placeholders } from "./values/placeholders.ts";
 
@@ -151,6 +152,8 @@ export interface CheckInput {
   readonly mustSeeAll: boolean;
   /** What takes the place of values that are found; those of a response go on with the numbers of its request. */
   readonly placeholders: Placeholders;
+  /** Strings of earlier requests in which checks found nothing. Absent: all are searched. */
+  readonly cleanTexts?: CleanTexts | undefined;
   readonly work: Work;
 }
 

@@ -23,7 +23,8 @@ const Pii = v.pipe(
   v.check(({ redact, restore }) => redact || !restore, "cannot have restore without redact"),
   v.transform(({ categories, redact, restore, not, ...chosen }) => {
     const kinds = personalKinds.filter(({ name }) => categories === undefined || categories.includes(name));
-    const search: ValueSearch = { redact, restore, not, finder: new ValueFinder(kinds), noun: "personal data" };
+    const rules = `gateway.pii ${kinds.map(({ name }) => name).join()}`;
+    const search: ValueSearch = { redact, restore, not, finder: new ValueFinder(kinds), rules, noun: "personal data" };
     return { search, kinds, chosen, asked: categories?.filter(isAsked) ?? [] };
   }),
 );
@@ -81,8 +82,10 @@ export function createPiiCheck(tools: CheckTools): Check<Pii> {
     run(input, parameters) {
       const { asked, search, kinds } = parameters;
       if (asked.length === 0) return searchValues(input, search);
+      // what a model finds differs from text to text
+      const { rules: _, ...others } = search;
       return askForValues(input, parameters, tools).then((found) =>
-        input.work.run(searchValues(input, { ...search, finder: new ValueFinder([...kinds, ...found]) })),
+        input.work.run(searchValues(input, { ...others, finder: new ValueFinder([...kinds, ...found]) })),
       );
     },
   };

@@ -19,6 +19,7 @@ const Secrets = v.pipe(
   v.check(({ redact, restore }) => redact || !restore, "cannot have restore without redact"),
   v.transform(({ kinds, ...others }): ValueSearch => {
     const finder = kinds ? new ValueFinder(secretKinds.filter(({ name }) => kinds.includes(name))) : allKinds;
+    // most text has no beginning of a credential: it is searched as fast as its digest is made
     return { ...others, finder, noun: "credentials" };
   }),
 );

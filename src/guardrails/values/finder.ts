@@ -6,11 +6,11 @@ export interface ValueKind {
   readonly name: string;
   /** Most characters of a value. */
   readonly longest: number;
-  /** ASCII characters with which a value may begin. */
-  readonly starts: string;
+  /** ASCII characters with which a value may begin, where there are no `beginnings`. */
+  readonly starts?: string;
   /** A value may begin with a letter beyond ASCII. */
   readonly startsBeyondAscii?: boolean;
-  /** ASCII strings of three characters or more, with one of which each value begins. Absent: only its first character is known. */
+  /** ASCII strings of three characters or more, with one of which each value begins. */
   readonly beginnings?: readonly string[];
   /**
    * Where the value that begins at an index ends; undefined where none begins. It looks at no more than two characters
@@ -80,7 +80,7 @@ function codeAt(text: string, at: number): number {
 }
 
 /** Marks the beginnings of a kind's values, and unavoidably some others. */
-function markBeginnings(marks: Uint8Array, { starts, startsBeyondAscii, beginnings }: ValueKind): void {
+function markBeginnings(marks: Uint8Array, { starts = "", startsBeyondAscii, beginnings }: ValueKind): void {
   if (beginnings) {
     for (const text of beginnings) marks[codeAt(text, 0)] = 1;
     return;
@@ -107,7 +107,7 @@ export class ValueFinder {
   constructor(kinds: readonly ValueKind[]) {
     this.longest = kinds.reduce((most, { longest }) => Math.max(most, longest), 0);
     const plain = kinds.filter(({ beginnings }) => beginnings === undefined);
-    const ofCode = (code: number) => plain.filter(({ starts }) => starts.includes(String.fromCharCode(code)));
+    const ofCode = (code: number) => plain.filter(({ starts = "" }) => starts.includes(String.fromCharCode(code)));
     const beyond = plain.filter(({ startsBeyondAscii }) => startsBeyondAscii);
     this.#byStart = [...Array.from({ length: 128 }, (_, code) => ofCode(code)), beyond];
     for (const kind of kinds) this.#addBeginnings(kind);

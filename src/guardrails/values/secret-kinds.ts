@@ -179,11 +179,29 @@ function beginningsOf({ prefixes, next = "" }: TokenForm): string[] {
   return beginnings;
 }
 
+/** The forms of a kind by the first three characters of their tokens. */
+function byBeginning(forms: readonly TokenForm[]): ReadonlyMap<string, readonly TokenForm[]> {
+  const found = new Map<string, TokenForm[]>();
+  for (const form of forms) {
+    for (const beginning of new Set(beginningsOf(form).map((text) => text.slice(0, 3)))) {
+      found.set(beginning, [...(found.get(beginning) ?? []), form]);
+    }
+  }
+  return found;
+}
+
+const noForms: readonly TokenForm[] = [];
+
+function toKind(name: string, of: readonly TokenForm[]): ValueKind {
+  const known = byBeginning(of);
+  const longest = of.map(({ prefixes, longest }) => longest + Math.max(...prefixes.map(({ length }) => length)));
+  return {
+    name,
+    beginnings: of.flatMap(beginningsOf),
+    longest: Math.max(...longest),
+    end: (text, at) => endOf(known.get(text.slice(at, at + 3)) ?? noForms, text, at),
+  };
+}
+
 /** Kinds of credentials that have a form, by which text is searched. */
-export const secretKinds: readonly ValueKind[] = Object.entries(forms).map(([name, of]) => ({
-  name,
-  starts: of.flatMap(({ prefixes }) => prefixes.map((prefix) => prefix.charAt(0))).join(""),
-  beginnings: of.flatMap(beginningsOf),
-  longest: Math.max(...of.map(({ prefixes, longest }) => longest + Math.max(...prefixes.map(({ length }) => length)))),
-  end: (text, at) => endOf(of, text, at),
-}));
+export const secretKinds: readonly ValueKind[] = Object.entries(forms).map(([name, of]) => toKind(name, of));

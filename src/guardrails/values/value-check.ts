@@ -5,6 +5,8 @@ import type { ValueFinder } from "./finder.ts";
 /** What a check of values looks for, and what it does with what it finds. */
 export interface ValueSearch {
   readonly finder: ValueFinder;
+  /** Names what the finder looks for, the same in all guardrails. Absent: what is clean is not remembered. */
+  readonly rules?: string;
   /** Values are replaced, and the check passes. */
   readonly redact: boolean;
   /** Values of a request that were replaced come back in its response. */
@@ -59,18 +61,37 @@ class Findings {
 
 const elsewhere = "a value is outside the messages, such as in a tool or a schema, which cannot be changed";
 
+type SearchInput = Pick<
+  CheckInput,
+  "texts" | "rest" | "mustSeeAll" | "placeholders" | "phase" | "request" | "tenant" | "cleanTexts"
+>;
+
+/** As `replace` of the findings; a text of a request in which nothing was found before is not searched again. */
+function* replaceNew(
+  text: string,
+  findings: Findings,
+  { input, search }: { input: SearchInput; search: ValueSearch },
+): Steps<string | null> {
+  const { cleanTexts, phase, tenant } = input;
+  const { rules } = search;
+  if (!cleanTexts || rules === undefined || phase !== "beforeRequestHook") return yield* findings.replace(text, search);
+  const name = cleanTexts.nameOf(text, { tenant, rules });
+  if (name !== undefined && cleanTexts.has(name)) return null;
+  const { total } = findings;
+  const changed = yield* findings.replace(text, search);
+  if (name !== undefined && findings.total === total) cleanTexts.add(name, { tenant, rules });
+  return changed;
+}
+
 /** Finds values in all strings; with `redact` those of the messages are replaced. */
-export function* searchValues(
-  input: Pick<CheckInput, "texts" | "rest" | "mustSeeAll" | "placeholders" | "phase" | "request">,
-  search: ValueSearch,
-): Steps<CheckOutcome> {
+export function* searchValues(input: SearchInput, search: ValueSearch): Steps<CheckOutcome> {
   const { texts, rest, mustSeeAll } = input;
   const { redact, restore, not, noun } = search;
   const findings = new Findings(placeholdersOf(input, restore));
   const changed: (string | null)[] = [];
-  for (const text of texts) changed.push(yield* findings.replace(text, search));
+  for (const text of texts) changed.push(yield* replaceNew(text, findings, { input, search }));
   const inTexts = findings.total;
-  for (const text of rest) yield* findings.replace(text, search);
+  for (const text of rest) yield* replaceNew(text, findings, { input, search });
   const count = findings.total;
   const isElsewhere = redact && count > inTexts;
   if (isElsewhere && mustSeeAll) throw new CheckError(`Cannot replace every value: ${elsewhere}`);

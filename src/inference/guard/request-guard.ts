@@ -121,6 +121,7 @@ export class RequestGuard {
         },
       },
       response: undefined,
+      cleanTexts: services.guardrails.cleanTexts,
       placeholders: new Placeholders(),
       metadata: context.metadata,
       ...(fixedBecause !== undefined && { fixedBecause }),
