@@ -137,6 +137,7 @@ const result = await Bun.build({
     join(root, "src/serve/log-worker.ts"),
     join(root, "src/serve/token-worker.ts"),
     join(root, "src/serve/log-reader-worker.ts"),
+    join(root, "src/serve/health-worker.ts"),
   ],
   root,
   compile: {

@@ -32,6 +32,8 @@ export interface Settings {
   port: number;
   /** Port of MCP, in the modes where it has its own. */
   mcpPort: number;
+  /** Port of probes. Undefined: they ask the common one alone. */
+  healthPort: number | undefined;
   /** Seconds for running requests when the process shuts down. */
   drainSeconds: number;
   database: string;
@@ -428,6 +430,7 @@ export function readSettings(environment: Environment): Settings {
   return {
     hostname,
     mcpPort: integer(environment, "MCP_PORT") ?? 8788,
+    healthPort: integer(environment, "HEALTH_PORT"),
     port: integer(environment, "PORT") ?? 8787,
     drainSeconds: integer(environment, "DRAIN_SECONDS") ?? 30,
     database,

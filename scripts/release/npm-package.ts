@@ -18,7 +18,9 @@ const typescript = join(root, "node_modules/typescript/bin/tsc");
 /** Modules that nothing imports: the public one, the program, and the code of threads. */
 const entries = [
   "mod.ts",
-  ...["program", "log-worker", "token-worker", "log-reader-worker"].map((name) => `src/serve/${name}.ts`),
+  ...["program", "log-worker", "token-worker", "log-reader-worker", "health-worker"].map(
+    (name) => `src/serve/${name}.ts`,
+  ),
 ];
 
 /** Relative modules that a declaration file names. */

@@ -11,8 +11,10 @@ import { createProcessLog } from "./process-log.ts";
 import { runtime } from "./runtime-transport.ts";
 import {
   announce,
+  askerOf,
   createGatewayFromEnvironment,
   listen,
+  listenForGateway,
   listenOptionsOf,
   onMcpPort,
   startServing,
@@ -76,6 +78,7 @@ function prepare(): Promise<Gateway> {
     const { serverMode } = settings.gateway;
     const port = { ...listenOptionsOf(settings, log), port: settings.mcpPort };
     const listeners = serverMode === "all" ? [await listen(onMcpPort(gateway), port)] : [];
+    listeners.push(...(await listenForGateway(askerOf(gateway), settings, log)));
     handleProcessEvents(createShutdown(gateway, listeners, { ...settings, log }), log);
     hostBanner = (address) => printBanner(address, { firstKeys, settings, log });
     return gateway;

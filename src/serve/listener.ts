@@ -13,8 +13,12 @@ export interface ListenOptions {
 }
 
 /** The error of a port on which another process listens. */
-export function portTaken({ hostname, port }: Pick<ListenOptions, "hostname" | "port">, cause: unknown): Error {
-  const remedy = "Stop it, set PORT (or MCP_PORT), or set WORKERS of each to the number of processes that share it";
+export function portTaken(
+  { hostname, port, variable }: Pick<ListenOptions, "hostname" | "port"> & { variable?: string },
+  cause: unknown,
+): Error {
+  const shared = "set PORT (or MCP_PORT), or set WORKERS of each to the number of processes that share it";
+  const remedy = variable === undefined ? `Stop it, ${shared}` : `Stop it, or set ${variable}`;
   return new Error(`Cannot listen on ${hostname}:${port}: another process does. ${remedy}`, { cause });
 }
 

@@ -8,6 +8,7 @@ import { listenOnBun } from "./bun.ts";
 import { applyAtStart, declaredOption } from "./declared-file.ts";
 import { listenOnDeno } from "./deno.ts";
 import type { HostSettings } from "./environment.ts";
+import { listenForProbes } from "./health-thread.ts";
 import { hostOptions } from "./host-options.ts";
 import type { Listener, ListenOptions } from "./listener.ts";
 import { createMailer } from "./mailer.ts";
@@ -92,6 +93,27 @@ async function listenByMode(gateway: Gateway, settings: Settings, log: ProcessLo
   return serverMode === "all" ? [common, await onOwn()] : [common];
 }
 
+/** The listener for probes, where the settings have one. */
+export async function listenForGateway(
+  ask: (path: "/ready") => Promise<Response>,
+  { hostname, healthPort: port }: HostSettings,
+  log: ProcessLog,
+): Promise<Listener[]> {
+  if (port === undefined) return [];
+  const ready = async () => {
+    const response = await ask("/ready");
+    return { status: response.status, body: await response.text() };
+  };
+  const listener = await listenForProbes({ hostname, port, ready });
+  log.info(`Probes are answered at http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${listener.port}`);
+  return [listener];
+}
+
+/** What asks a gateway in this process. */
+export function askerOf(gateway: Gateway): (path: string) => Promise<Response> {
+  return (path) => gateway.fetch(new Request(`http://localhost${path}`));
+}
+
 /** A gateway that serves until its shutdown, or a signal. */
 interface Serving {
   /** Undefined if it was not the first start. */
@@ -111,7 +133,8 @@ export async function startServing(settings: HostSettings, log: ProcessLog): Pro
     for (const listener of listeners) listener.useTls(content);
   };
   if (tls) followTls(tls, log, useTls);
-  const shutdown = createShutdown(gateway, listeners, { ...settings, log });
+  const probed = settings.gateway.owner ? [] : await listenForGateway(askerOf(gateway), settings, log);
+  const shutdown = createShutdown(gateway, [...listeners, ...probed], { ...settings, log });
   handleProcessEvents(shutdown, log);
   return { firstKeys, ports: listeners.map(({ port }) => port), shutdown };
 }

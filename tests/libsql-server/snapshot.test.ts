@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
-import { readSnapshotHead } from "../../src/gateway/snapshot/seal.ts";
+import { readMasterKeys } from "../../src/auth/master-keys.ts";
+import { openDatabase } from "../../src/db/client.ts";
+import { openSnapshot } from "../../src/gateway/snapshot/seal.ts";
 import { createLogThread } from "../../src/serve/log-thread.ts";
 import { createSnapshotPlace } from "../../src/serve/snapshot-file.ts";
 import { call, done } from "../support/control.ts";
@@ -50,15 +52,15 @@ function createNode(database: string) {
       cleanUps.push(close);
       return { ...gateway, close };
     },
-    /** Waits for a snapshot of a moment from now on. */
+    /** Waits for a snapshot with all changes so far. */
     async written(): Promise<void> {
-      const now = Date.now();
+      const opened = await openDatabase({ url: database });
+      const { rows } = await opened.read("SELECT seq FROM sqlite_sequence WHERE name = 'changes'");
+      await opened.close();
       await eventually("a snapshot", async () => {
-        try {
-          return readSnapshotHead(readFileSync(file)).time > now;
-        } catch {
-          return false;
-        }
+        if (!existsSync(file)) return false;
+        const { change } = await openSnapshot(new Uint8Array(readFileSync(file)), readMasterKeys(masterKeys));
+        return change >= Number(rows[0]?.seq ?? 0);
       });
     },
   };
@@ -223,7 +225,7 @@ test("a snapshot that cannot be used is refused in one line, and why", {
     [
       "of another database",
       whole,
-      { database: "http://127.0.0.1:1" },
+      { database: "http://127.0.0.1:65533" },
       /it is of the database http:\/\/127\.0\.0\.1:\d+$/,
     ],
     [

@@ -125,6 +125,7 @@ const readers: Readonly<Record<string, Bound>> = {
   "src/serve/logs-command.ts": own("what the gateway of the operator answers"),
   "src/serve/node.ts": short("bytes are forwarded unread"),
   "src/serve/served-gateway.ts": own("what the gateway of the operator answers"),
+  "src/serve/serving.ts": own("what the gateway answers itself"),
   "src/serve/transport-streams.ts": short("bytes are forwarded, and bounded where they are read"),
   "src/serve/websocket-node.ts": own("a response of the gateway"),
 };

@@ -5,7 +5,7 @@ import { version } from "../../version.ts";
 import { databasePath, type HostSettings } from "../environment.ts";
 import { keepToOwner } from "../keys-file.ts";
 import type { ProcessLog } from "../process-log.ts";
-import { announce, createGatewayFromEnvironment, startServing } from "../serving.ts";
+import { announce, createGatewayFromEnvironment, listenForGateway, startServing } from "../serving.ts";
 import { createShutdown, handleProcessEvents, type Shutdown } from "../shutdown.ts";
 import { connectParent } from "./child.ts";
 import { becomeOwner } from "./owner-lock.ts";
@@ -102,15 +102,33 @@ export async function superviseWorkers(count: number, settings: HostSettings, lo
     throw new TypeError("Cannot use WORKERS: a database in memory belongs to one process; set DATABASE_URL");
   }
   const path = databasePath(database);
+  let isServing = false;
+  const probed = await listenForGateway(
+    async () => {
+      const message = isServing ? "Server is ready" : "Server is starting or stopping";
+      return Response.json({ status: isServing ? "success" : "failure", message }, { status: isServing ? 200 : 503 });
+    },
+    settings,
+    log,
+  );
   const supervisor = new Supervisor({
     count,
     owner: path === undefined ? undefined : `${path}-owner`,
     findsPort: port === 0 || mcpPort === 0,
-    ready: ({ ports, firstKeys }) => announce({ ports, firstKeys: firstKeys ?? undefined }, settings, log),
-    ended: (exitCode) => process.exit(exitCode),
+    ready({ ports, firstKeys }) {
+      isServing = true;
+      announce({ ports, firstKeys: firstKeys ?? undefined }, settings, log);
+    },
+    ended(exitCode) {
+      void Promise.all(probed.map((listener) => listener.close())).finally(() => process.exit(exitCode));
+    },
     warn: log.warn,
   });
-  handleProcessEvents({ begin: (exitCode) => supervisor.stop(exitCode), hurry: () => supervisor.stop(0, false) }, log);
+  const stop = (exitCode: number, mayFinish: boolean) => {
+    isServing = false;
+    supervisor.stop(exitCode, mayFinish);
+  };
+  handleProcessEvents({ begin: (exitCode) => stop(exitCode, true), hurry: () => stop(0, false) }, log);
   await supervisor.start();
   await new Promise(() => {});
 }

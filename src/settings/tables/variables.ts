@@ -29,6 +29,14 @@ export const variables = {
     { name: "HOST", default: "`127.0.0.1`", meaning: "address to listen on" },
     { name: "PORT", default: "`8787`", least: 0, most: 65_535, meaning: "port; 0 takes any free port" },
     {
+      name: "HEALTH_PORT",
+      default: "none",
+      least: 0,
+      most: 65_535,
+      meaning:
+        "further port for [probes](operations.md#overload), which answers `/health` and `/ready` at once however busy the process is. Always HTTP; 0 takes any free port",
+    },
+    {
       name: ["TLS_CERT", "TLS_KEY"],
       default: "none",
       meaning:
