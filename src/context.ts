@@ -5,10 +5,10 @@ import type { ResponseCache } from "./cache/response-cache.ts";
 import type { SemanticSettings } from "./cache/semantic-settings.ts";
 import { type CallRecord, createCallRecord, type SettledRequest } from "./context/call-record.ts";
 import type { Hops } from "./context/hops.ts";
+import type { LimitServices } from "./context/limit-services.ts";
 import type { LoadServices } from "./context/load.ts";
 import type { ProviderRules } from "./context/provider-rules.ts";
 import type { ShadowCopies, ShadowOf } from "./context/shadow.ts";
-import type { LimitAlerts } from "./control/alerts/alerts.ts";
 import type { BatchWork } from "./control/batches.ts";
 import type { ConsoleState } from "./control/console/console-state.ts";
 import type { ControlPlane } from "./control/control-plane.ts";
@@ -19,7 +19,6 @@ import type { SingleSignOn } from "./control/single-sign-on.ts";
 import type { StoredResponses } from "./control/stored-responses.ts";
 import type { VerdictFeedback } from "./control/verdict-feedback.ts";
 import type { FeedbackStore } from "./db/stores/feedback.ts";
-import type { LimitCounterStore } from "./db/stores/limit-counters.ts";
 import type { LogSegmentStore } from "./db/stores/log-segments.ts";
 import type { LogStore } from "./db/stores/logs.ts";
 import { InvalidRequestError } from "./errors.ts";
@@ -41,7 +40,6 @@ import type { Timers } from "./lib/timers.ts";
 import type { TokenCounter } from "./lib/token-count.ts";
 import type { SocketAcceptance } from "./lib/websocket.ts";
 import type { LogTail } from "./logs/follow/log-tail.ts";
-import type { LimitJournal } from "./logs/journal.ts";
 import type { LateHookQueue } from "./logs/late-hooks.ts";
 import type { LogQueue } from "./logs/queue.ts";
 import type { LogReader } from "./logs/read/log-reader.ts";
@@ -51,7 +49,6 @@ import type { McpServers } from "./mcp/registry/mcp-server.ts";
 import type { McpState } from "./mcp/registry/mcp-state.ts";
 import type { McpOauth } from "./mcp/registry/oauth/mcp-oauth.ts";
 import type { RefusedRequests } from "./observability/process-metrics.ts";
-import type { LimitStore } from "./policies/limit-store.ts";
 import type { UnpricedCalls } from "./pricing/unpriced-calls.ts";
 import type { AbortReason } from "./providers/core/call.ts";
 import type { TokenCache } from "./providers/core/token-cache.ts";
@@ -156,7 +153,7 @@ interface Metrics {
 }
 
 /** Objects that live as long as the gateway. Only endpoint handlers see all of them. */
-export interface Services extends LoadServices {
+export interface Services extends LoadServices, LimitServices {
   readonly clock: Clock;
   /** Unix milliseconds for periods and retention: a jump of the clock moves it only if it lasts. */
   readonly steadyTime: () => number;
@@ -220,18 +217,11 @@ export interface Services extends LoadServices {
   readonly record: (record: LogRecord) => void;
   /** Whether there is room for rows of more requests, and the number of those that were refused for lack of it. */
   readonly logRoom: Pick<LogQueue, "load" | "noteRefused">;
-  /** Notes what requests used of limits before their responses end. Undefined where that is not asked for. */
-  readonly limitJournal: Pick<LimitJournal, "append"> | undefined;
   readonly metrics: Metrics;
-  /** Counters of limits. */
-  readonly limitStore: LimitStore;
   /** Counts calls to models without a price. */
   readonly unpriced: UnpricedCalls;
-  /** The stored counters. */
-  readonly limitCounters: LimitCounterStore;
   /** Makes the counters of limits follow those that re-priced rows changed. Nobody waits for it. */
   readonly followCorrections: () => void;
-  readonly limitAlerts: LimitAlerts;
   /** Sends copies of requests to other targets. */
   readonly copies: ShadowCopies;
   /** Called for every finished request. */

@@ -172,6 +172,7 @@ async function joinProcesses(
 async function closeRunning(open: RunningGateway, activity: ReturnType<typeof createActivity>): Promise<void> {
   open.services.logTail.close();
   open.services.copies.stop();
+  open.services.limitQueues.drain(0);
   // their rows are written before the log closes
   await endStreams(open.services);
   await open.batchRunner.stop(batchCloseMs);
@@ -264,6 +265,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       running?.services.copies.stop();
       // they never end by themselves
       running?.services.logTail.close();
+      running?.services.limitQueues.drain(timeoutMs);
       const streams = running?.services.streams;
       await Promise.all([
         running?.batchRunner.stop(timeoutMs),

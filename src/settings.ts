@@ -127,6 +127,17 @@ function concurrency(environment: Environment): NonNullable<GatewayOptions["conc
   return limits;
 }
 
+function waiting(environment: Environment): NonNullable<GatewayOptions["waiting"]> {
+  const requests = integer(environment, "MAX_WAITING_REQUESTS");
+  const size = integer(environment, "MAX_WAITING_SIZE_IN_MB");
+  return { ...(requests !== undefined && { requests }), ...(size !== undefined && { bytes: size * megabyte }) };
+}
+
+/** How many requests may run, and how many of them wait. */
+function admission(environment: Environment): Pick<GatewayOptions, "concurrency" | "waiting"> {
+  return { concurrency: concurrency(environment), waiting: waiting(environment) };
+}
+
 /** The server of Redis that all processes share. Its password is in the address, which no message shows. */
 function redis(environment: Environment): GatewayOptions["redis"] {
   const timeoutMs = integer(environment, "REDIS_TIMEOUT_MS");
@@ -466,7 +477,7 @@ export function readSettings(environment: Environment): Settings {
       ...switches(environment),
       targetLimits: targetLimits(environment),
       limits: limits(environment),
-      concurrency: concurrency(environment),
+      ...admission(environment),
       ...load(environment),
       ...stored(environment),
       alerts: alertWebhook(environment),

@@ -5,6 +5,7 @@ import { toRow, verdictOf } from "../logs/row.ts";
 import { showSide } from "../logs/shown-body.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import type { LogDetail, LogMetrics, LogRow, LogSide } from "../schemas/logs.ts";
+import { waitedMs } from "../schemas/queues.ts";
 
 /** Guardrail results of a row, those of async guardrails after the others. */
 export function allHooks(
@@ -41,8 +42,7 @@ function timesOf(row: LogRow) {
   return {
     response_time: responseTimeOf(row),
     upstream_response_time: upstream_ms,
-    gateway_processing_time:
-      upstream_ms === null ? duration_ms : Math.max(0, Math.round((duration_ms - upstream_ms) * 100) / 100),
+    gateway_processing_time: Math.max(0, Math.round((duration_ms - (upstream_ms ?? 0) - waitedMs(row)) * 100) / 100),
     ...(stream && { ttlt: duration_ms }),
   };
 }

@@ -133,6 +133,7 @@ export function toPrincipal(row: ApiKeyRow): Principal {
     scopes: new Set(Array.isArray(scopes) ? scopes.map(String) : []),
     defaults: toDefaults(row.defaults),
     ...toLimits(row),
+    ...(row.priority !== null && { priority: row.priority }),
   };
 }
 

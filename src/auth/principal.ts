@@ -1,3 +1,4 @@
+import type { Priority } from "../schemas/queues.ts";
 import type { KeyKind } from "./scopes.ts";
 
 /** A key's defaults for requests. */
@@ -47,6 +48,8 @@ export interface Principal {
   grant?: ServerGrant;
   /** Limits of the key's record, or of the claims of a token. */
   limits?: CredentialLimits;
+  /** Highest class of its requests where they wait. Absent: `normal`. */
+  priority?: Priority;
   /** A session of the console stands for the key or user. Log rows say so. */
   isOfConsole?: true;
 }

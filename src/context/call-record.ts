@@ -16,6 +16,7 @@ import type {
   PriceSource,
   UnfitLog,
 } from "../schemas/logs.ts";
+import type { WaitLog } from "../schemas/queues.ts";
 import type { ShadowWish } from "./shadow.ts";
 
 /** Hooks of the last target. */
@@ -175,6 +176,8 @@ export interface CallRecord {
   booking: Booking | null;
   /** Null where no limit applies. */
   rates: MetRates | null;
+  /** Its waits for room in limits, in order; absent without any. */
+  waits?: readonly WaitLog[];
   /** What the request added to counters of limits. */
   counted: LimitIncrement[];
   /** The response is not a provider's: a guardrail denied the request. */

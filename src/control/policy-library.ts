@@ -36,9 +36,9 @@ export function toUsagePolicy(row: UsageLimitPolicyRow): ActivePolicy {
 
 /** A rate policy as requests meet it. */
 export function toRatePolicy(row: RateLimitPolicyRow): ActivePolicy {
-  const { type, unit, value } = row;
+  const { type, unit, value, queue } = row;
   const limit = toRateLimit({ type, unit, value } as StoredRateLimit, row); // written as one of each
-  return { id: row.id, name: row.name, kind: "rate", limit, ...readLists(row) };
+  return { id: row.id, name: row.name, kind: "rate", limit, ...readLists(row), ...(queue && { queue }) };
 }
 
 /** Reads the active policies of a workspace that bound calls to models. */

@@ -133,6 +133,7 @@ function keyFields(): v.ObjectEntries {
     "usage_limits",
     "defaults",
     "alert_emails",
+    "priority",
     "expires_at",
     "key",
   ];

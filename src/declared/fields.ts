@@ -24,7 +24,7 @@ export const toBudgetBody = (budget: unknown): readonly unknown[] | null => (bud
 /** Rate limits as they are compared: null without any. */
 export function toRateLimits(value: unknown): readonly Fields[] | null {
   const list: readonly unknown[] = Array.isArray(value) ? value : isObject(value) ? [value] : [];
-  return list.length === 0 ? null : list.map((one) => pick(one, ["type", "unit", "value"]));
+  return list.length === 0 ? null : list.map((one) => withoutNulls(pick(one, ["type", "unit", "value", "queue"])));
 }
 
 /** A time in the form of responses. */

@@ -11,6 +11,7 @@ import { createLeaseStore } from "../policies/lease-store.ts";
 import { Ledger } from "../policies/ledger.ts";
 import type { Claim, LimitStore, LimitUseObserver } from "../policies/limit-store.ts";
 import { OwnedLimitStore } from "../policies/owned/owned-limit-store.ts";
+import { LimitQueues } from "../policies/queue/limit-queues.ts";
 import { RedisLimitStore } from "../policies/redis/redis-store.ts";
 import type { OpenData } from "./data.ts";
 import { type GatewayOptions, logOf, warnOf } from "./options.ts";
@@ -117,6 +118,9 @@ function createAlerts(
   });
 }
 
+/** Bounds of requests that wait for room in limits. */
+const defaultWaiting = { requests: 1_000, bytes: 64 * 1024 * 1024 };
+
 /** What every store of limits is made with. */
 interface Counted extends Pick<Services, "limitCounters" | "steadyTime"> {
   readonly onUsed: LimitUseObserver;
@@ -177,12 +181,14 @@ export async function createLimits(
   options: GatewayOptions,
   parts: LimitParts,
   {
-    journal,
+    limitJournal: journal,
     ...services
-  }: Pick<Services, "control" | "outbound" | "limits"> & {
-    journal: Pick<LimitJournal, "isWritable"> | undefined;
+  }: Pick<Services, "control" | "outbound" | "limits" | "timers"> & {
+    limitJournal: Pick<LimitJournal, "isWritable"> | undefined;
   },
-): Promise<Pick<Services, "limitAlerts" | "limitStore" | "limitCounters" | "steadyTime" | "followCorrections">> {
+): Promise<
+  Pick<Services, "limitAlerts" | "limitStore" | "limitQueues" | "limitCounters" | "steadyTime" | "followCorrections">
+> {
   const { clock, database } = parts;
   const limitAlerts = createAlerts(options, parts, services);
   const limitCounters = createLimitCounterStore(database);
@@ -191,6 +197,13 @@ export async function createLimits(
   const counted = { limitCounters, steadyTime, onUsed };
   const store = await createStore(options, parts, { ...counted, limits: services.limits });
   const limitStore = journal ? new NotedLimitStore(store, journal, steadyTime) : store;
+  const limitQueues = new LimitQueues({
+    store: limitStore,
+    now: steadyTime,
+    monotonic: clock.monotonic,
+    timers: services.timers,
+    bounds: { ...defaultWaiting, ...options.waiting },
+  });
   const followCorrections = createFollowing({ ...counted, limitStore, warn: warnOf(options) });
-  return { limitAlerts, limitStore, limitCounters, steadyTime, followCorrections };
+  return { limitAlerts, limitStore, limitQueues, limitCounters, steadyTime, followCorrections };
 }

@@ -4,6 +4,7 @@ import type { LogQueue } from "../logs/queue.ts";
 import type { LogWriter } from "../logs/writer.ts";
 import { RefusedRequests, toProcessMetrics } from "../observability/process-metrics.ts";
 import { defaultRequestMetrics, type RequestMetricsSettings } from "../observability/settings.ts";
+import type { QueueState } from "../policies/queue/wait-counts.ts";
 import type { GatewayOptions } from "./options.ts";
 
 /** How metrics of requests are made; null without metrics. */
@@ -30,8 +31,16 @@ interface MetricsSources {
   organisationId: string | undefined;
 }
 
-/** The metrics of a gateway, and who reads them. */
-export function createMetrics(options: GatewayOptions, sources: MetricsSources): Services["metrics"] {
+/**
+ * The metrics of a gateway, and who reads them.
+ *
+ * @param waits Figures of requests that wait for room in limits.
+ */
+export function createMetrics(
+  options: GatewayOptions,
+  sources: MetricsSources,
+  waits: () => QueueState,
+): Services["metrics"] {
   const { queue, lateHooks, writer, logTail, routing, unpriced, organisationId } = sources;
   const { pressure, concurrency, dependencies, copies } = sources;
   const refused = new RefusedRequests();
@@ -53,6 +62,7 @@ export function createMetrics(options: GatewayOptions, sources: MetricsSources):
         load: { ...pressure.state(), running: concurrency.running },
         dependencies: dependencies.state(),
         copies: copies.counts(),
+        waits: waits(),
         openBreakers: routing.breakers.countOpen(),
         health: routing.health.counts(),
         stats: options.processStats?.(),

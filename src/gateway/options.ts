@@ -31,6 +31,7 @@ import type { McpSettings } from "../mcp/registry/mcp-state.ts";
 import type { OtlpSettings } from "../observability/otlp/settings.ts";
 import type { MetricsOptions, ProcessStats } from "../observability/settings.ts";
 import type { TelemetrySettings } from "../observability/telemetry.ts";
+import type { WaitingBounds } from "../policies/queue/limit-queues.ts";
 import type { Provider } from "../providers/core/types.ts";
 import type { TargetLimits } from "../routing/config.ts";
 import type { OperatorFacts } from "../schemas/model-facts.ts";
@@ -110,6 +111,8 @@ export interface GatewayOptions {
   limits?: Partial<Limits>;
   /** Most concurrent requests. */
   concurrency?: Partial<ConcurrencyLimits>;
+  /** Bounds of the requests that wait for room in limits with a queue. */
+  waiting?: Partial<WaitingBounds>;
   /** Stored files, and their storage; by default the database. */
   files?: Partial<FileLimits> & { s3?: S3Settings };
   /** Settings of batches that the gateway runs. */

@@ -444,7 +444,8 @@ export async function createServices(options: GatewayOptions, parts: ServicePart
   const organisationId = await readFirstOrganisation(identity.control);
   const { startLooks, ...load } = createLoad(options, { ...parts, queue, limitStore: () => services.limitStore });
   const ends = createEnds(options, redactor, () => services);
-  const metrics = createMetrics(options, { ...log, ...load, ...ends, queue, writer, routing, organisationId });
+  const waits = () => services.limitQueues.state();
+  const metrics = createMetrics(options, { ...log, ...load, ...ends, queue, writer, routing, organisationId }, waits);
   const limits = { ...defaultLimits, ...options.limits };
   const services: Services = {
     ...identity,
@@ -484,7 +485,7 @@ export async function createServices(options: GatewayOptions, parts: ServicePart
     calls: new Set<RunningCall>(),
     handle,
     // last, because it begins to work: nothing fails after it
-    ...(await createLimits(options, parts, { control: identity.control, outbound, limits, journal: log.limitJournal })),
+    ...(await createLimits(options, parts, { ...identity, ...log, outbound, limits, timers })),
   };
   return { services, closeQueue: startLog(options, services, { ...log, queue }), writer, startLooks, recover };
 }

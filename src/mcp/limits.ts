@@ -1,3 +1,4 @@
+import { reserveInTurn } from "../context/limit-turn.ts";
 import { noteRates, secondsUntil } from "../context/met-rates.ts";
 import type { CallerContext } from "../context.ts";
 import type { WorkspaceView } from "../control/resources.ts";
@@ -124,7 +125,9 @@ export async function admitTool(call: McpCall): Promise<void> {
   const claims = applied.map(({ limit, bucket }): Claim => {
     return { limit, bucket, least: limit.counts === "requests" ? 1 : tokens, beyond: 0 };
   });
-  const outcome = await context.services.limitStore.reserve(claims);
+  const outcome = await (applied.some(({ queue }) => queue)
+    ? reserveInTurn({ applied, claims, length: asked, signal: context.request.signal }, context)
+    : context.services.limitStore.reserve(claims));
   await settle(call, outcome, { applied, claims, name });
 }
 

@@ -36,6 +36,15 @@ interface ProcessFacts {
   dependencies: { database: string; redis?: string; limits: string };
   /** Copies of requests for comparison, by what became of them. */
   copies: ReadonlyMap<string, number>;
+  /** Requests that wait for room in limits. */
+  waits: {
+    readonly classes: readonly {
+      readonly priority: string;
+      readonly waiting: number;
+      readonly ended: Readonly<Record<string, number>>;
+      readonly seconds: number;
+    }[];
+  };
   /** Targets whose hosts are checked. */
   health: { healthy: number; unhealthy: number };
   /** Absent where the host does not report it. */
@@ -102,11 +111,35 @@ function toLoadText({ load, dependencies, queue }: Pick<ProcessFacts, "load" | "
   ].join("");
 }
 
+/** Requests that wait for room in limits, by their class. */
+function toWaitText({ classes }: ProcessFacts["waits"]): string {
+  const ended = counter("gateway_waits_total", "Requests that a limit let wait, or had no place for, by how it ended.");
+  const samples = classes.flatMap(({ priority, ended: counts }) =>
+    Object.entries(counts).map(([outcome, count]) => toSample(ended.name, toLabels({ priority, outcome }), count)),
+  );
+  const of = (read: (one: (typeof classes)[number]) => number) =>
+    new Map(classes.map((one) => [one.priority, read(one)] as const));
+  return [
+    toMapped(
+      gauge("gateway_waiting_requests", "Requests that wait for room in a limit."),
+      "priority",
+      of(({ waiting }) => waiting),
+    ),
+    toFamily(ended, samples.join("")),
+    toMapped(
+      counter("gateway_wait_seconds_total", "Time that requests waited for room in a limit."),
+      "priority",
+      of(({ seconds }) => seconds),
+    ),
+  ].join("");
+}
+
 /** Metrics of the process in the text format. */
 export function toProcessMetrics(facts: ProcessFacts): string {
   const { queue, lostHookResults, spill, refused, unpriced, followers, openBreakers, health, stats } = facts;
   return [
     toLoadText(facts),
+    toWaitText(facts.waits),
     toSingle(gauge("gateway_build_info", "Version of the gateway."), 1, toLabels({ version })),
     toMapped(
       counter("gateway_refused_requests_total", "Refused requests that leave no log row, such as those without a key."),

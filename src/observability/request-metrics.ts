@@ -1,4 +1,5 @@
 import type { LogDetails } from "../schemas/logs.ts";
+import { waitedMs } from "../schemas/queues.ts";
 import { Histogram, toFamily, toLabels, toSample, toSingle } from "./exposition.ts";
 import { isOfProvider, type ObservedRow } from "./rows.ts";
 import type { RequestMetricsSettings } from "./settings.ts";
@@ -108,7 +109,7 @@ class Series {
   addTimes({ details, measures }: ObservedRow): void {
     const { duration_ms, upstream_ms } = details;
     const { histograms } = this;
-    const own = Math.max(0, duration_ms - (upstream_ms ?? 0));
+    const own = Math.max(0, duration_ms - (upstream_ms ?? 0) - waitedMs(details));
     this.count++;
     histograms.total.observe(duration_ms / 1_000);
     histograms.gateway.observe(own);

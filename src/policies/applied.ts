@@ -1,5 +1,6 @@
 import { isObject } from "../lib/json.ts";
 import { dayMs } from "../lib/periods.ts";
+import type { Queue } from "../schemas/queues.ts";
 import type { BucketState, BudgetHolder, Limit, LimitStore } from "./limit-store.ts";
 import type { Window } from "./windows.ts";
 
@@ -18,6 +19,8 @@ export interface AppliedLimit {
   readonly code: string;
   /** The policy that it is of. */
   readonly policy?: { readonly id: string; readonly name: string | null };
+  /** Requests wait for room in it. Absent: they are refused. */
+  readonly queue?: Queue;
 }
 
 /** A record with limits. */
@@ -73,9 +76,11 @@ export function limitsOf(record: LimitHolder): AppliedLimit[] {
   const usage = budgetsOf(record).map(
     (limit): AppliedLimit => ({ limit, bucket, kind: "usage", holder, code: codes.usage }),
   );
-  const rates = readRateLimits(rateLimits).map(
-    (stored): AppliedLimit => ({ limit: toRateLimit(stored, record), bucket, kind: "rate", holder, code: codes.rate }),
-  );
+  const rates = readRateLimits(rateLimits).map((stored): AppliedLimit => {
+    const limit = toRateLimit(stored, record);
+    const { queue } = stored;
+    return { limit, bucket, kind: "rate", holder, code: codes.rate, ...(queue && { queue }) };
+  });
   return [...usage, ...rates];
 }
 
@@ -96,6 +101,7 @@ export interface StoredRateLimit {
   readonly type: "requests" | "tokens";
   readonly unit: "rps" | "rpm" | "rph" | "rpd" | "rpw";
   readonly value: number;
+  readonly queue?: Queue | null | undefined;
 }
 
 /** Budgets as a JSON column holds them: one, a list or null. The control plane checked them when it wrote them. */

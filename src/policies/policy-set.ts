@@ -1,4 +1,5 @@
 import { BoundedMap } from "../lib/bounded-map.ts";
+import type { Queue } from "../schemas/queues.ts";
 import type { AppliedLimit } from "./applied.ts";
 import { type Conditional, ConditionIndex, looksAtModel } from "./condition-index.ts";
 import { type BucketNamer, createBucketNamer, type GroupBy, metadataPrefix, type Subject } from "./conditions.ts";
@@ -11,6 +12,8 @@ export interface ActivePolicy extends Conditional {
   readonly kind: "usage" | "rate";
   readonly limit: Limit;
   readonly groupBy: GroupBy;
+  /** Requests wait for room in it. Absent: they are refused. */
+  readonly queue?: Queue;
 }
 
 const codes = { usage: "usage_limits_policy_exhaust_error", rate: "rate_limits_policy_exhaust_error" };
@@ -108,9 +111,10 @@ export class PolicySet {
     for (const { policy, nameOf } of this.#index.find(subject)) {
       const bucket = nameOf(subject);
       if (bucket === undefined) continue;
-      const { id, name, kind, limit } = policy;
+      const { id, name, kind, limit, queue } = policy;
       const holder = `policy ${id} for ${bucket}`;
-      found.push({ limit, bucket, kind, holder, code: codes[kind], policy: { id, name } });
+      const applied = { limit, bucket, kind, holder, code: codes[kind], policy: { id, name } };
+      found.push(queue ? { ...applied, queue } : applied);
     }
     const isShort = description.length <= remembered.length && found.length <= remembered.limits;
     if (isShort) this.#known.set(description, found);

@@ -13,9 +13,10 @@ import {
   ShownBudget,
   Text,
   Time,
-  wholeFrom,
 } from "./control.ts";
 import { changesOf, closedObject, IsoTime, listOf, ShownFlag } from "./objects.ts";
+import { PriorityName, priorities } from "./queues.ts";
+import { wholeFrom } from "./whole-number.ts";
 
 /** Kinds of keys: whose they are, and whether a user holds them. */
 export const keyKinds = ["organisation-service", "workspace-service", "workspace-user"] as const;
@@ -78,6 +79,7 @@ const settings = {
   rate_limits: v.nullish(RateLimits),
   usage_limits: v.nullish(OneUsageLimit),
   defaults: v.nullish(KeyDefaults),
+  priority: v.nullish(PriorityName),
   alert_emails: v.nullish(v.pipe(v.array(Email), v.maxLength(50, "must have at most 50 entries"))),
   expires_at: v.nullish(Time),
   rotation_policy: NoAutomaticRotation,
@@ -169,6 +171,8 @@ export const ApiKey = v.object({
   expires_at: v.nullable(IsoTime),
   expiry_enforced: ShownFlag,
   alert_emails: v.nullable(v.array(v.string())),
+  /** Highest class of its requests where they wait for room in a limit. */
+  priority: v.picklist(priorities),
   allow_config_override: v.nullable(ShownFlag),
   api_key_defaults_id: v.null(),
   scopes: v.array(v.string()),

@@ -1,6 +1,8 @@
 import * as v from "valibot";
 import { startsWithDay } from "../lib/periods.ts";
 import { closedObject, IsoTime } from "./objects.ts";
+import { Queue } from "./queues.ts";
+import { wholeFrom } from "./whole-number.ts";
 
 /** Text of a record: 1 to `maximum` characters, without NUL. */
 export const Text = (maximum: number, minimum = 1) =>
@@ -66,15 +68,6 @@ export const Flag = v.pipe(
 
 /** Metadata: strings of at most 128 characters. */
 export const MetadataDefaults = v.record(Text(128), Text(128, 0));
-
-/** An integer within bounds. */
-export const wholeFrom = (minimum: number, maximum = Number.MAX_SAFE_INTEGER) =>
-  v.pipe(
-    v.number("must be a number"),
-    v.integer("must be a whole number"),
-    v.minValue(minimum, `must be at least ${minimum}`),
-    v.maxValue(maximum, `must be at most ${maximum}`),
-  );
 
 const AmountAboveZero = v.pipe(v.number("must be a number"), v.finite(), v.gtValue(0, "must be above 0"));
 
@@ -146,6 +139,8 @@ export const RateLimit = closedObject({
   type: v.picklist(["requests", "tokens"], "must be requests or tokens"),
   unit: v.picklist(["rpm", "rph", "rpd", "rps", "rpw"], "must be rpm, rph, rpd, rps or rpw"),
   value: wholeFrom(0),
+  /** Requests beyond it wait. Absent: they are refused. */
+  queue: v.nullish(Queue),
 });
 export type RateLimit = v.InferOutput<typeof RateLimit>;
 

@@ -1,6 +1,7 @@
 import * as v from "valibot";
-import { Description, Reference, Text, wholeFrom } from "./control.ts";
+import { Description, Reference, Text } from "./control.ts";
 import { changesOf, closedObject } from "./objects.ts";
+import { wholeFrom } from "./whole-number.ts";
 
 /** Most rows of an export. */
 export const maxExportedRows = 50_000;

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { HookResults } from "./hooks.ts";
 import { ShownLabels } from "./labels.ts";
+import { WaitLog } from "./queues.ts";
 import { ErrorCode } from "./routing-choice.ts";
 import type { StoredHookResults } from "./stored-hooks.ts";
 
@@ -215,6 +216,8 @@ export const LogRow = v.object({
   skipped: v.optional(v.array(v.string())),
   unfit: v.optional(v.array(UnfitLog)),
   auto: v.optional(AutoLog),
+  /** Waits for room in limits with a queue, in order. */
+  waits: v.optional(v.array(WaitLog)),
   prompt_id: v.optional(v.string()),
   prompt_slug: v.optional(v.string()),
   prompt_version_id: v.optional(v.string()),

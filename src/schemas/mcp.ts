@@ -1,17 +1,8 @@
 import * as v from "valibot";
 import { findJsonExcess } from "../lib/json.ts";
-import {
-  Description,
-  Flag,
-  Name,
-  Reference,
-  SecretMappings,
-  ShownSecretMapping,
-  Slug,
-  Text,
-  wholeFrom,
-} from "./control.ts";
+import { Description, Flag, Name, Reference, SecretMappings, ShownSecretMapping, Slug, Text } from "./control.ts";
 import { changesOf, closedObject, IsoTime, JsonObject, pageOf } from "./objects.ts";
+import { wholeFrom } from "./whole-number.ts";
 
 /** How an MCP integration reaches its server; `openapi` makes one of an OpenAPI document. */
 export const mcpTransports = ["http", "sse", "openapi"] as const;

@@ -1,6 +1,6 @@
 import * as v from "valibot";
 import { OidcSettings, tokenAlgorithms } from "./auth-settings.ts";
-import { Flag, Name, Reference, Text, wholeFrom } from "./control.ts";
+import { Flag, Name, Reference, Text } from "./control.ts";
 import { exportedFields } from "./log-exports.ts";
 import { changesOf, IsoTime, listOf, NoContent } from "./objects.ts";
 import {
@@ -11,6 +11,7 @@ import {
   ShownSettings,
   sharedSettings,
 } from "./settings.ts";
+import { wholeFrom } from "./whole-number.ts";
 import { GuardrailNames } from "./workspaces.ts";
 
 /** Body of `PUT /admin/organisation/defaults`. */

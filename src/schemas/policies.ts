@@ -1,7 +1,9 @@
 import * as v from "valibot";
-import { Reference, Text, Time, wholeFrom } from "./control.ts";
+import { Reference, Text, Time } from "./control.ts";
 import { LabelRules, ShownLabelRules } from "./labels.ts";
 import { changesOf, closedObject, IsoTime, listOf } from "./objects.ts";
+import { Queue } from "./queues.ts";
+import { wholeFrom } from "./whole-number.ts";
 
 /** States of a policy. */
 export const policyStatuses = ["active", "archived"] as const;
@@ -160,6 +162,7 @@ export const CreateRateLimitPolicy = closedObject({
   unit: OneOf(rateUnits),
   value: Amount,
   target: v.optional(OneOf(rateTargets), "llm"),
+  queue: v.nullish(Queue),
 });
 export type CreateRateLimitPolicy = v.InferOutput<typeof CreateRateLimitPolicy>;
 
@@ -170,6 +173,7 @@ export const UpdateRateLimitPolicy = changesOf({
   unit: v.optional(OneOf(rateUnits)),
   value: v.optional(Amount),
   target: v.optional(OneOf(rateTargets)),
+  queue: v.nullish(Queue),
   status: v.optional(OneOf(policyStatuses)),
 });
 export type UpdateRateLimitPolicy = v.InferOutput<typeof UpdateRateLimitPolicy>;
@@ -261,6 +265,8 @@ export const RateLimitPolicy = v.object({
   unit: v.picklist(rateUnits),
   value: v.number(),
   target: v.picklist(rateTargets),
+  /** Null where requests beyond the limit are refused at once. */
+  queue: v.nullable(Queue),
   object: v.literal("policy_rate_limits"),
 });
 
@@ -309,6 +315,8 @@ export const PolicyPlan = v.object({
       left: Use,
       /** Also null where it never resets. */
       resets_at: v.nullable(v.string()),
+      /** How requests wait for room, and how many do in this process; null where they are refused at once. */
+      queue: v.nullable(v.object({ ...Queue.entries, waiting: v.number() })),
     }),
   ),
 });

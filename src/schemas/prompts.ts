@@ -1,7 +1,8 @@
 import * as v from "valibot";
 import { ChatResponse } from "./chat.ts";
-import { chosenSlug, Description, Flag, Name, Reference, wholeFrom } from "./control.ts";
+import { chosenSlug, Description, Flag, Name, Reference } from "./control.ts";
 import { changesOf, closedObject, IsoTime, JsonObject, listOf, NoContent, plainListOf, ShownFlag } from "./objects.ts";
+import { wholeFrom } from "./whole-number.ts";
 
 /** Longest template, in characters. */
 export const maxTemplateLength = 256 * 1024;

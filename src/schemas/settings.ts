@@ -1,6 +1,7 @@
 import * as v from "valibot";
-import { Flag, NoAutomaticRotation, wholeFrom } from "./control.ts";
+import { Flag, NoAutomaticRotation } from "./control.ts";
 import { closedObject, ShownFlag } from "./objects.ts";
+import { wholeFrom } from "./whole-number.ts";
 
 /** A boolean that is stored as 0 or 1. */
 const Bit = v.nullish(

@@ -162,6 +162,7 @@ test("POST /api-keys stores the fields it was sent", async () => {
     usage_limits: { credit_limit: 10.5, alert_threshold: 5, periodic_reset: "weekly" },
     defaults: { metadata: { team: "a" }, config_slug: slug, allow_config_override: false },
     alert_emails: ["One@example.com"],
+    priority: "low",
     expires_at: inDays(1),
   });
   const { id: limitId, ...limits } = (await show(id)).usage_limits ?? {};
@@ -199,6 +200,7 @@ test("POST /api-keys stores the fields it was sent", async () => {
     expires_at: inDays(1),
     expiry_enforced: 0,
     alert_emails: ["one@example.com"],
+    priority: "low",
     allow_config_override: 0,
     api_key_defaults_id: null,
     scopes: ["completions.write", "configs.read"],
@@ -232,6 +234,7 @@ for (const [name, body, param] of [
   ["366 days of budget", limits({ periodic_reset_days: 366 }), "usage_limits.periodic_reset_days"],
   ["metadata of 129 characters", { defaults: { metadata: { a: "m".repeat(129) } } }, "defaults.metadata.a"],
   ["metadata that is a number", { defaults: { metadata: { a: 1 } } }, "defaults.metadata.a"],
+  ["an unknown priority", { priority: "urgent" }, "priority"],
   ["an address that is none", { alert_emails: ["nobody"] }, "alert_emails.0"],
   ["an end that is no time", { expires_at: "soon" }, "expires_at"],
   ["an end in the past", { expires_at: "2026-01-15T11:59:59Z" }, "expires_at"],
@@ -415,6 +418,7 @@ const full = {
   rate_limits: [{ type: "tokens", unit: "rpd", value: 5 }],
   usage_limits: { credit_limit: 5 },
   alert_emails: ["a@example.com"],
+  priority: "high",
   expires_at: inDays(100),
 };
 for (const [member, value, cleared] of [
@@ -422,6 +426,7 @@ for (const [member, value, cleared] of [
   ["rate_limits", [{ type: "requests", unit: "rps", value: 1 }], []],
   ["usage_limits", { credit_limit: 9, type: "tokens" }, null],
   ["alert_emails", ["b@example.com"], null],
+  ["priority", "low", "normal"],
   ["expires_at", inDays(200), null],
 ] as const) {
   test(`PUT /api-keys preserves, replaces and clears ${member}`, async () => {

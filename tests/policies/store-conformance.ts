@@ -10,10 +10,12 @@ import {
   overflowBucket,
   type Reservation,
 } from "../../src/policies/limit-store.ts";
+import { LimitQueues } from "../../src/policies/queue/limit-queues.ts";
 import { spanOf } from "../../src/policies/windows.ts";
 import type { LimitIncrement } from "../../src/schemas/logs.ts";
 import { eventually } from "../support/eventually.ts";
 import { createRandom } from "../support/gateway.ts";
+import { applied, ask, createManualTimers } from "../support/queues.ts";
 
 /** A store of limits while it is tested. */
 export interface StoreUnderTest {
@@ -70,6 +72,35 @@ type Check = (
 ) => Promise<void>;
 
 const checks: Record<string, Check> = {
+  "lets requests wait for the next window of a limit with a queue, in the order in which they came": async (
+    use,
+    make,
+  ) => {
+    const { store, waitUntil } = await use(make());
+    const timers = createManualTimers();
+    const bounds = { requests: 100, bytes: 0 };
+    const now = () => Number.MAX_SAFE_INTEGER; // windows are those of the store
+    const queues = new LimitQueues({ store, now, monotonic: () => performance.now(), timers, bounds });
+    const limit = createLimit({ most: 2, window: "second" });
+    const turns = Array.from({ length: 5 }, () => ask(queues, [applied(limit)]));
+    const admitted = () => turns.filter(({ how }) => how() === "admitted").length;
+    await eventually("three that wait", async () => queues.waitingFor({ limit, bucket: "b" }) <= 3 && admitted() >= 2);
+    while (admitted() < turns.length) {
+      const before = admitted();
+      assert.deepEqual(
+        turns.map(({ how }) => how()),
+        turns.map((_, index) => (index < before ? "admitted" : "waits")),
+      );
+      const { span } = await store.read(limit, "b");
+      assert.ok((await store.read(limit, "b")).reserved <= limit.most);
+      await waitUntil(span.end);
+      await eventually("room for the next one", async () => {
+        timers.fire(1_000);
+        return admitted() > before;
+      });
+    }
+    assert.equal(queues.waitingFor({ limit, bucket: "b" }), 0);
+  },
   "admits as many of 1,000 requests at once as a limit allows, with 20 seeds": async (use, make) => {
     const { store } = await use(make());
     for (let seed = 0; seed < 20; seed++) {

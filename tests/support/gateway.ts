@@ -283,6 +283,7 @@ export async function readPepper(database: Database): Promise<Uint8Array<ArrayBu
 /** A key's row with default values. */
 export const plainKey = {
   alertEmails: null,
+  priority: null,
   creationMode: "api",
   defaults: null,
   description: null,

@@ -5,7 +5,7 @@ import { isJsonObject } from "@/lib/json.ts";
 import { wordOf } from "@/lib/words.ts";
 import { action, defineResource, optionsOf } from "@/resources/define.ts";
 import { showUser, showWorkspace } from "@/resources/names.tsx";
-import { allScopes, choices, rateLimitsField } from "@/resources/options.ts";
+import { allScopes, choices, priorityField, rateLimitsField } from "@/resources/options.ts";
 import { presetsOf } from "@/resources/scope-presets.ts";
 import { scopesOf } from "@/resources/scopes.tsx";
 import type { Field } from "@/resources/types.ts";
@@ -69,6 +69,7 @@ const others = [
     toMember: toBudget,
   },
   rateLimitsField,
+  priorityField,
   {
     name: "defaults.config_id",
     label: words.config,
@@ -152,6 +153,7 @@ export const keys = defineResource({
     { label: words.user, of: ({ user_id }) => user_id, render: showUser },
     { label: words.creditLimit, of: ({ usage_limits }) => usage_limits, render: budgetOf, empty: fields.noLimit },
     { label: fields.rateLimits, of: ({ rate_limits }) => rate_limits, kind: "settings", empty: fields.noLimit },
+    { label: fields.priority, of: ({ priority }) => priority, kind: "word" },
     { label: words.expires, of: ({ expires_at }) => expires_at, kind: "time", empty: fields.never },
     { label: words.created, of: ({ created_at }) => created_at, kind: "time" },
     { label: words.config, of: ({ defaults }) => defaults?.config_id, kind: "id", empty: words.noConfig },

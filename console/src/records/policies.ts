@@ -5,7 +5,7 @@ import { isJsonObject } from "@/lib/json.ts";
 import { nameOf, wordOf } from "@/lib/words.ts";
 import { defineResource } from "@/resources/define.ts";
 import { conditionsOf } from "@/resources/names.tsx";
-import { changedFact, choices, descriptionField, numbered, targetField } from "@/resources/options.ts";
+import { changedFact, choices, descriptionField, numbered, queueField, targetField } from "@/resources/options.ts";
 import type { Field, RowIn, Values } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
 
@@ -247,6 +247,7 @@ export const rateLimits = defineResource({
     { label: fields.description, of: ({ description }) => description },
     { label: fields.limit, of: ({ value }) => value, render: rateOf },
     { label: fields.target, of: ({ target }) => target, kind: "word" },
+    { label: fields.queue, of: ({ queue }) => queue, kind: "settings", empty: fields.none },
     { label: fields.conditions, of: ({ conditions }) => conditions, render: conditionsOf },
     { label: fields.groupBy, of: ({ group_by }) => group_by, render: groupsOf },
     { label: fields.created, of: ({ created_at }) => created_at, kind: "time" },
@@ -277,6 +278,7 @@ export const rateLimits = defineResource({
         options: choices("rpm", "rph", "rpd", "rpw"),
       },
       targetField,
+      queueField,
       conditionsFor(rateKeys),
       groupByFor(rateKeys),
     ],
@@ -294,6 +296,7 @@ export const rateLimits = defineResource({
         required: true,
         options: choices("rpm", "rph", "rpd", "rpw"),
       },
+      queueField,
       conditionsFor(rateKeys),
       {
         name: "status",

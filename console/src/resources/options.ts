@@ -1,9 +1,10 @@
 import { access } from "@/api/access.gen.ts";
 import type { Attribute } from "@/components/attribute.ts";
+import { isJsonObject } from "@/lib/json.ts";
 import { wordOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import { optionsOf } from "./define.ts";
-import type { Condition, Field, Option } from "./types.ts";
+import type { Condition, Field, Option, Values } from "./types.ts";
 
 const words = text.resources.fields;
 
@@ -50,6 +51,12 @@ export const descriptionField: Field<"description"> = { name: "description", lab
 const countedBy = choices("requests", "tokens");
 const periods = choices("rpm", "rph", "rpd", "rpw");
 
+/** Bounds of a queue. */
+const queueColumns = (required: boolean): readonly Field[] => [
+  { name: "max_waiting", label: words.maxWaiting, kind: "number", required },
+  { name: "max_wait_ms", label: words.maxWait, kind: "number", required },
+];
+
 /** Requests or tokens in a time, one line for each limit. */
 export const rateLimitsField: Field<"rate_limits"> = {
   name: "rate_limits",
@@ -60,7 +67,38 @@ export const rateLimitsField: Field<"rate_limits"> = {
     { name: "value", label: words.limit, kind: "number", required: true },
     { name: "type", label: words.type, kind: "select", required: true, initial: "requests", options: countedBy },
     { name: "unit", label: words.unit, kind: "select", required: true, initial: "rpm", options: periods },
+    ...queueColumns(false),
   ],
+  toLine: (limit) => {
+    const { queue, ...line } = isJsonObject(limit) ? limit : {};
+    return { ...line, ...(isJsonObject(queue) && queue) };
+  },
+  fromLine: ({ max_waiting, max_wait_ms, ...line }: Values) =>
+    max_waiting === undefined && max_wait_ms === undefined ? line : { ...line, queue: { max_waiting, max_wait_ms } },
+};
+/** How requests wait for room in the rate limit of a policy. */
+export const queueField: Field<"queue"> = {
+  name: "queue",
+  label: words.queue,
+  help: words.queueHelp,
+  kind: "rows",
+  most: 1,
+  add: words.addQueue,
+  columns: queueColumns(true),
+  toMember: (lines) => {
+    const [line]: unknown[] = Array.isArray(lines) ? lines : [];
+    if (!isJsonObject(line)) return undefined;
+    return { max_waiting: Number(line.max_waiting), max_wait_ms: Number(line.max_wait_ms) };
+  },
+};
+/** Highest class of the requests of a key. */
+export const priorityField: Field<"priority"> = {
+  name: "priority",
+  label: words.priority,
+  help: words.priorityHelp,
+  kind: "select",
+  placeholder: text.values.normal,
+  options: choices("high", "normal", "low"),
 };
 /** The one rate limit of a provider or workspace. */
 export const oneRateLimitField: Field<"rate_limits"> = { ...rateLimitsField, most: 1 };

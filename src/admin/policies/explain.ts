@@ -22,6 +22,7 @@ import type { Subject } from "../../policies/conditions.ts";
 import { explainPolicy, type Verdict } from "../../policies/explain.ts";
 import type { Limit, LimitStore } from "../../policies/limit-store.ts";
 import type { ActivePolicy } from "../../policies/policy-set.ts";
+import type { LimitQueues } from "../../policies/queue/limit-queues.ts";
 import { PolicyPlan } from "../../schemas/policies.ts";
 import { type AdminCall, defineRead } from "../core/endpoint.ts";
 import { pageQuery, workspaceQuery } from "../core/record.ts";
@@ -148,11 +149,17 @@ async function showUse(limit: Limit, bucket: string | null, store: LimitStore) {
   };
 }
 
+/** Where the use of limits is read. */
+interface Counters {
+  readonly limitStore: LimitStore;
+  readonly limitQueues: Pick<LimitQueues, "waitingFor">;
+}
+
 /** One limit of the plan. */
 async function toEntry(
-  { id, kind, limit }: Pick<AppliedLimit, "kind" | "limit"> & { id: string },
+  { id, kind, limit, queue }: Pick<AppliedLimit, "kind" | "limit" | "queue"> & { id: string },
   { holder, verdict }: { holder: Entry["holder"]; verdict: Verdict },
-  store: LimitStore,
+  { limitStore, limitQueues }: Counters,
 ): Promise<Entry> {
   const { applies, why, bucket } = verdict;
   const shown = {
@@ -160,7 +167,8 @@ async function toEntry(
     why,
     bucket,
     limit: toShownUse(limit, limit.most),
-    ...(await showUse(limit, bucket, store)),
+    ...(await showUse(limit, bucket, limitStore)),
+    queue: queue ? { ...queue, waiting: bucket === null ? 0 : limitQueues.waitingFor({ limit, bucket }) } : null,
   };
   return { id, holder, kind, type: limit.counts, ...shown };
 }
@@ -177,11 +185,11 @@ function listHolders({ view, key }: Sample, { stored, alias }: Target): [Entry["
   return holders.filter((entry): entry is [Entry["holder"], LimitHolder] => entry[1] !== undefined);
 }
 
-function explainHolders(sample: Sample, target: Target, store: LimitStore): Promise<Entry>[] {
+function explainHolders(sample: Sample, target: Target, counters: Counters): Promise<Entry>[] {
   return listHolders(sample, target).flatMap(([holder, record]) =>
-    limitsOf(record).map(({ kind, limit, bucket }) => {
+    limitsOf(record).map(({ bucket, ...applied }) => {
       const verdict = { applies: true, why: `It is a limit of the ${record.holder}`, bucket };
-      return toEntry({ id: record.id, kind, limit }, { holder, verdict }, store);
+      return toEntry({ ...applied, id: record.id }, { holder, verdict }, counters);
     }),
   );
 }
@@ -201,7 +209,7 @@ async function listActive({ stores }: AdminCall<undefined>, tenant: Tenant, { of
 const isOfTools = ({ target }: RateLimitPolicyRow): boolean => target === "mcp_tools";
 
 async function explain(call: AdminCall<undefined>): Promise<PolicyPlan> {
-  const { limitStore } = call.context.services;
+  const { services } = call.context;
   const page = readPage(call.query, { max: 100 });
   const sample = await readSample(call);
   const target = readTarget(call, sample.view);
@@ -212,9 +220,9 @@ async function explain(call: AdminCall<undefined>): Promise<PolicyPlan> {
     isOfTools(row) === (tool !== undefined) ? undefined : (other ?? ofTools);
   const { usage, rates, total } = await listActive(call, sample.tenant, page);
   const show = (policy: ActivePolicy, verdict = explainPolicy(policy, subject)) =>
-    toEntry(policy, { holder: "policy", verdict }, limitStore);
+    toEntry(policy, { holder: "policy", verdict }, services);
   const entries = [
-    ...(page.offset === 0 && !tool ? explainHolders(sample, target, limitStore) : []),
+    ...(page.offset === 0 && !tool ? explainHolders(sample, target, services) : []),
     ...usage.map((row) => show(toUsagePolicy(row), other)),
     ...rates.map((row) => show(toRatePolicy(row), verdictOf(row))),
   ];

@@ -47,7 +47,7 @@ async function createPolicy(call: AdminCall<CreateRateLimitPolicy>, { tenant, id
   requireKeys(body.conditions, body.target, "conditions");
   requireKeys(body.group_by, body.target, "group_by");
   requireCountable(body.type, body.value);
-  const { name = null, description = null, type, unit, value, target } = body;
+  const { name = null, description = null, type, unit, value, target, queue = null } = body;
   await requireNewName(call, () => call.stores.rateLimitPolicies.find(tenant, { name, status: "active" }));
   const conditions = toStoredConditions(body.conditions);
   return {
@@ -62,6 +62,7 @@ async function createPolicy(call: AdminCall<CreateRateLimitPolicy>, { tenant, id
       unit,
       value,
       target,
+      queue,
       status: "active" as const,
     },
   };
@@ -71,9 +72,9 @@ async function updatePolicy({ body }: AdminCall<UpdateRateLimitPolicy>, { row }:
   if (body.target !== undefined && body.target !== row.target) refuseField("target", "cannot be changed");
   requireKeys(body.conditions ?? [], row.target, "conditions");
   requireCountable(row.type, body.value);
-  const { name, description, unit, value, status } = body;
+  const { name, description, unit, value, queue, status } = body;
   const conditions = body.conditions && toStoredConditions(body.conditions);
-  return { answer: {}, columns: { name, description, conditions, unit, value, status } };
+  return { answer: {}, columns: { name, description, conditions, unit, value, queue, status } };
 }
 
 const policies = defineRecord({

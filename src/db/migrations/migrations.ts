@@ -430,4 +430,12 @@ export const migrations: readonly Migration[] = [
       "ALTER TABLE `integrations` ADD `labels` text;",
     ],
   },
+  {
+    id: "0034_queues",
+    readableSince: "0033_labels",
+    statements: [
+      "ALTER TABLE `api_keys` ADD `priority` text;",
+      "ALTER TABLE `rate_limit_policies` ADD `queue` text;",
+    ],
+  },
 ];

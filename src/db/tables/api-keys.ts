@@ -1,6 +1,7 @@
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import { creationModes, keyKinds, keyStatuses, type StoredKeyDefaults } from "../../schemas/api-keys.ts";
 import type { RateLimit, StoredBudget } from "../../schemas/control.ts";
+import { priorities } from "../../schemas/queues.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 import { organisations, users, workspaces } from "./tenants.ts";
 
@@ -38,6 +39,8 @@ export const apiKeys = sqliteTable(
     rateLimits: jsonColumn<RateLimit[]>("rate_limits"),
     usageLimits: jsonColumn<StoredBudget>("usage_limits"),
     defaults: jsonColumn<StoredKeyDefaults>("defaults"),
+    /** Highest class of its requests in queues; null is `normal`. */
+    priority: text("priority", { enum: priorities }),
     alertEmails: jsonColumn<string[]>("alert_emails"),
     lastRotatedAt: integer("last_rotated_at"),
     lastResetAt: integer("last_reset_at"),

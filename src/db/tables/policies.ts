@@ -10,6 +10,7 @@ import {
   resetPeriods,
   usageTypes,
 } from "../../schemas/policies.ts";
+import type { Queue } from "../../schemas/queues.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
 import { workspaces } from "./tenants.ts";
 
@@ -71,6 +72,8 @@ export const rateLimitPolicies = sqliteTable(
     value: real("value").notNull(),
     /** What it limits, for good: `llm`, requests to models, or `mcp_tools`. */
     target: text("target", { enum: rateTargets }).notNull(),
+    /** How requests wait for room; null: they are refused. */
+    queue: jsonColumn<Queue>("queue"),
     status: text("status", { enum: policyStatuses }).notNull(),
     createdAt,
     lastUpdatedAt,

@@ -140,6 +140,7 @@ const kindOfKeys = defineKind({
     usage_limits: null,
     defaults: null,
     alert_emails: null,
+    priority: null,
     expires_at: null,
     key: null,
   },
@@ -152,6 +153,7 @@ const kindOfKeys = defineKind({
     alert_emails: Array.isArray(fields.alert_emails)
       ? fields.alert_emails.map((one) => String(one).toLowerCase())
       : null,
+    priority: fields.priority ?? "normal",
     expires_at: toTime(fields.expires_at),
   }),
   toBody: ({ key, ...fields }) => ({
@@ -223,6 +225,7 @@ export const rateLimitPolicies: Kind = defineKind({
     unit: null,
     value: null,
     target: "llm",
+    queue: null,
   },
   isOwn: ({ name }) => typeof name === "string" && name !== "",
   toNormal: (fields) => ({ ...fields, conditions: toConditions(fields.conditions) }),

@@ -92,7 +92,12 @@ async function sendLine({ request, url, write }: BatchRequest, calls: LineCalls)
   const body = write(model === null ? request.body : { model, ...request.body });
   const attempts = headers["x-gateway-config"] === undefined ? maxAttempts : 1;
   for (let attempt = 1; ; attempt++) {
-    const init = { method: "POST", headers: { ...headers, "content-type": "application/json" }, body, signal };
+    const init = {
+      method: "POST",
+      headers: { "x-gateway-priority": "low", ...headers, "content-type": "application/json" },
+      body,
+      signal,
+    };
     const response = await handle(new Request(`http://batches.internal${url}`, init), connection);
     if (attempt === attempts || !retryableStatuses.has(response.status)) return response;
     response.body?.cancel().catch(() => {});

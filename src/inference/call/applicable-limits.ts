@@ -18,6 +18,8 @@ export interface ApplicableLimits {
   readonly money: readonly AppliedLimit[];
   /** Some of them count tokens. */
   readonly countTokens: boolean;
+  /** Some of them let requests wait. */
+  readonly hasQueues: boolean;
 }
 
 type Limits = readonly AppliedLimit[];
@@ -25,13 +27,14 @@ type Limits = readonly AppliedLimit[];
 const noLimits: Limits = [];
 
 /** Where no limit applies. */
-const none: ApplicableLimits = { all: noLimits, money: noLimits, countTokens: false };
+const none: ApplicableLimits = { all: noLimits, money: noLimits, countTokens: false, hasQueues: false };
 
 /** Limits as calls need them. */
 export function toApplicable(all: Limits): ApplicableLimits {
   if (all.length === 0) return none;
   const money = all.filter(({ limit }) => limit.counts === "cost");
-  return { all, money, countTokens: all.some(({ limit }) => limit.counts === "tokens") };
+  const countTokens = all.some(({ limit }) => limit.counts === "tokens");
+  return { all, money, countTokens, hasQueues: all.some(({ queue }) => queue !== undefined) };
 }
 
 /** Limits of credentials: a principal lives as long as its key is in memory. */

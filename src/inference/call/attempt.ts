@@ -15,6 +15,8 @@ export interface Attempt extends RunningCall {
   call: UpstreamCall | undefined;
   /** Ends the wait for the first byte. */
   stopTimer(): void;
+  /** Begins the wait for the first byte anew: the request waited for its turn. */
+  restartTimer(): void;
   /** Unlinks the call from the caller: it is over. */
   release(): void;
 }
@@ -56,9 +58,11 @@ export function startAttempt(
   const controller = new AbortController();
   const abort = (reason: AbortReason) => controller.abort(reason);
   const leave = () => abort(new AbortReason("client", "the caller disconnected"));
-  const stopTimer = timers.start(timeoutMs, () => {
-    abort(new AbortReason("timeout", `Request exceeded the timeout sent in the request: ${timeoutMs}ms`));
-  });
+  const startTimer = () =>
+    timers.start(timeoutMs, () => {
+      abort(new AbortReason("timeout", `Request exceeded the timeout sent in the request: ${timeoutMs}ms`));
+    });
+  let stopTimer = startTimer();
   const stopWhole =
     wholeMs === undefined
       ? undefined
@@ -73,7 +77,11 @@ export function startAttempt(
     isShared,
     call: undefined,
     abort,
-    stopTimer,
+    stopTimer: () => stopTimer(),
+    restartTimer() {
+      stopTimer();
+      stopTimer = startTimer();
+    },
     release() {
       stopTimer();
       stopWhole?.();

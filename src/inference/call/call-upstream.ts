@@ -80,7 +80,7 @@ async function send(call: PreparedCall, { attempt, facts }: Sending, context: Ca
   addHops(call, context);
   const tracing = addTraceContext(call, context);
   if (tracing) await tracing;
-  const admitting = admitCall(call, facts, context);
+  const admitting = admitCall(call, facts, context, attempt);
   if (admitting) await admitting;
   if (isRenewable(call)) return sendRenewable(call, attempt, context);
   return noteResponse(await start(call, attempt, context), attempt, context);
@@ -207,7 +207,7 @@ export function openUpstream(
   const connect = async () => {
     addHops(call, context);
     await addTraceContext(call, context);
-    await admitCall(call, terms, context);
+    await admitCall(call, terms, context, attempt);
     const openOnce = async () => {
       const tokens = tokensOfCall(services.authTools.tokens, call.managed?.revision);
       const tools = { ...beginCall(call, attempt, context), tokens };

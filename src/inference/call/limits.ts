@@ -1,4 +1,5 @@
 import type { BookedPlace, CallRecord } from "../../context/call-record.ts";
+import { reserveInTurn } from "../../context/limit-turn.ts";
 import { noteRates, secondsUntil } from "../../context/met-rates.ts";
 import type { CallerContext, FinishedCall } from "../../context.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
@@ -14,6 +15,7 @@ import { requestTypeOf } from "../facts/request-types.ts";
 import { readView } from "../target/stored-provider.ts";
 import { requireLabels } from "../target/target-labels.ts";
 import { type ApplicableLimits, findLimits, toApplicable } from "./applicable-limits.ts";
+import type { Attempt } from "./attempt.ts";
 import { requireLogRoom } from "./log-room.ts";
 import type { NamedCall } from "./named-models.ts";
 import { type PricedCall, preparePrices } from "./unpriced-models.ts";
@@ -24,6 +26,9 @@ interface CountedUse {
   /** Takes it from the counters of this process, where the increments could not be stored. */
   undo(): Promise<void>;
 }
+
+/** What a wait for room in a limit belongs to: the call ends it, and its time to the first byte begins behind it. */
+type Waiting = Pick<Attempt, "signal" | "stopTimer" | "restartTimer">;
 
 /** What a call is expected to use. */
 interface Estimate {
@@ -128,6 +133,7 @@ function readsRecords({ method, log: { operation } }: CallerContext): boolean {
  * target first settles what the former one used.
  *
  * @param facts What limits read of the request.
+ * @param waiting The call, which waits where a limit without room has a queue.
  * @returns A promise only where the caller's workspace is not in memory.
  * @throws {PermissionError} 403 if a policy asks for labels that the target does not have.
  * @throws {BudgetError} 412 if a budget is used up.
@@ -138,8 +144,9 @@ export function admitCall(
   { provider, path, body }: PricedCall,
   { listModels, request }: CallFacts,
   context: CallerContext,
+  waiting: Waiting,
 ): void | Promise<void> {
-  const call = { provider, path, body, listModels, request };
+  const call = { provider, path, body, listModels, request, waiting };
   const view = viewOf(context);
   return view instanceof Promise ? view.then((read) => admit(call, read, context)) : admit(call, view, context);
 }
@@ -171,7 +178,8 @@ export async function admitCached(
   const { all } = findLimits(call, view, context);
   const found = toApplicable(all.filter(({ limit }) => limit.counts === "requests"));
   if (found.all.length === 0 && !context.log.booking) return;
-  await book({ path: "", ...call }, found, context);
+  const { signal } = context.request;
+  await book({ path: "", ...call, waiting: { signal, stopTimer() {}, restartTimer() {} } }, found, context);
 }
 
 /** The caller's workspace; keys of an organisation have none. */
@@ -187,11 +195,7 @@ function limitsOfCopy({ all }: ApplicableLimits, { stored }: CallRecord): Applic
   return toApplicable(all.filter((one) => one.kind === "usage" || stored?.limits.includes(one)));
 }
 
-function admit(
-  call: PricedCall & CallFacts,
-  view: WorkspaceView | undefined,
-  context: CallerContext,
-): void | Promise<void> {
+function admit(call: AdmittedCall, view: WorkspaceView | undefined, context: CallerContext): void | Promise<void> {
   if (view?.labelPolicies) requireLabels(view, context);
   const applying = findLimits(call, view, context);
   const found = context.connection.shadow ? limitsOfCopy(applying, context.log) : applying;
@@ -201,16 +205,22 @@ function admit(
   return book(call, toApplicable(found.all.filter(({ kind }) => kind === "rate")), context);
 }
 
+/** A call that books, and what it waits within; absent for sessions, which do not wait. */
+type AdmittedCall = PricedCall & CallFacts & { readonly waiting?: Waiting };
+
 const isSamePlace = (one: BookedPlace, other: BookedPlace): boolean =>
   one.every((part, index) => part === other[index]);
 
 /** @returns A promise only where processes share the counters. */
-function book(call: PricedCall & CallFacts, limits: ApplicableLimits, context: CallerContext): void | Promise<void> {
+function book(call: AdmittedCall, limits: ApplicableLimits, context: CallerContext): void | Promise<void> {
   const { log, services } = context;
   const applied = limits.all;
   const place: BookedPlace = [log.label, call.provider.slug, log.stored?.slug, log.model];
   if (log.booking && isSamePlace(log.booking.place, place)) return;
-  settleBooking(log, log.spent);
+  if (log.booking) {
+    settleBooking(log, log.spent);
+    services.limitQueues.noteRoom();
+  }
   const [first] = applied;
   if (!first) return;
   requireLogRoom(context, true);
@@ -229,8 +239,23 @@ function book(call: PricedCall & CallFacts, limits: ApplicableLimits, context: C
     log.rates = { applied, states: outcome.states };
     log.booking = { place, reservation: outcome, spentBefore: log.spent, tokensBefore: log.spentTokens };
   };
+  if (limits.hasQueues && call.waiting)
+    return bookInTurn({ ...call, waiting: call.waiting }, { applied, claims }, context).then(note);
   const outcome = services.limitStore.reserve(claims);
   return outcome instanceof Promise ? outcome.then(note) : note(outcome);
+}
+
+/** Books where one of the limits lets requests wait. */
+async function bookInTurn(
+  { waiting, body }: PricedCall & { readonly waiting: Waiting },
+  { applied, claims }: { applied: readonly AppliedLimit[]; claims: readonly Claim[] },
+  context: CallerContext,
+): Promise<Reservation | Refusal> {
+  waiting.stopTimer();
+  const length = typeof body === "string" ? body.length : 0;
+  const outcome = await reserveInTurn({ applied, claims, length, signal: waiting.signal }, context);
+  waiting.restartTimer();
+  return outcome;
 }
 
 /** Replaces what is booked by what was used up to here. */
@@ -276,7 +301,7 @@ export async function countUse(
 }
 
 /** The sink that settles what a request booked. It runs before the log: the row carries what the counters gain. */
-export function settleLimits({ context: { log, method }, status }: FinishedCall): void {
+export function settleLimits({ context: { log, method, services }, status }: FinishedCall): void {
   if (!log.booking) return;
   // what came of a stream that broke off counts too
   const isAnswered = status === 101 || (status >= 200 && status <= 299) || log.isCut;
@@ -284,4 +309,5 @@ export function settleLimits({ context: { log, method }, status }: FinishedCall)
   const isRead = method === "GET" && !isOperation(log.operation);
   const tokens = isAnswered && !log.isDenied && !isRead ? (log.usage?.total_tokens ?? 0) : 0;
   settleBooking(log, log.cost ?? log.spent, log.spentTokens + tokens);
+  services.limitQueues.noteRoom();
 }

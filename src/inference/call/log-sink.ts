@@ -156,6 +156,7 @@ function addRareDetails(details: LogDetails, log: CallerContext["log"]): void {
   else if (cacheProblem !== null) details.cache = { problem: cacheProblem };
   if (attempts.length > 0) Object.assign(details, { config: configSlug, attempts, skipped: [...skipped] });
   if (unfit.length > 0) details.unfit = [...unfit];
+  if (log.waits) details.waits = [...log.waits];
   if (log.auto) {
     const { label, target, by, reason } = log.auto;
     details.auto = { label, target, by, reason };

@@ -371,6 +371,21 @@ export const variables = {
       meaning: "concurrent requests of a key",
     },
     {
+      name: "MAX_WAITING_REQUESTS",
+      default: "`1000`",
+      least: 1,
+      most: 1_000_000,
+      meaning:
+        "requests of the process that [wait for room in rate limits](policies.md#wait-instead-of-429). An organisation has at most half",
+    },
+    {
+      name: "MAX_WAITING_SIZE_IN_MB",
+      default: "`64`",
+      least: 1,
+      most: 102_400,
+      meaning: "their bodies together. An organisation has at most half",
+    },
+    {
       name: "SHED_MEMORY_MB",
       default: "85 % of the memory that the gateway may use",
       least: 0,
