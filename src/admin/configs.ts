@@ -6,6 +6,7 @@ import type { AddressGuard } from "../lib/address.ts";
 import { AddressRefusedError, requireBaseUrl } from "../lib/address.ts";
 import { type ExactNumbers, parseExact } from "../lib/exact-numbers.ts";
 import { isObject } from "../lib/json.ts";
+import { readPromptReference } from "../prompts/reference.ts";
 import type { ConfigNode } from "../routing/config.ts";
 import type { ConfigProblem } from "../routing/problem.ts";
 import { listNodes, readConfig as readRoutingConfig } from "../routing/read-config.ts";
@@ -51,6 +52,13 @@ async function findLostClassifiers(
   return (await Promise.all(found)).flat();
 }
 
+/** Names of prompts in a config that the workspace does not have. */
+async function findLostPrompts(config: ConfigNode, { stores }: AdminCall<unknown>, tenant: Tenant): Promise<string[]> {
+  const named = [...new Set(listNodes(config).flatMap(({ promptId }) => promptId ?? []))];
+  const found = await Promise.all(named.map((name) => stores.prompts.get(tenant, readPromptReference(name).name)));
+  return named.filter((_, index) => found[index]?.status !== "active");
+}
+
 /** A config in a body. */
 interface ConfigInput {
   value: unknown;
@@ -90,7 +98,9 @@ async function toContent(
   const unknown = read.config ? await findUnknown(read.config, call, tenant) : [];
   const ofGuardrails = unknown.map((name) => ({ path: "", message: `Following guardrails are not valid: ${name}` }));
   const ofClassifiers = read.config ? await findLostClassifiers(read.config, call, tenant) : [];
-  const problems = read.problems ?? [...ofGuardrails, ...ofClassifiers];
+  const lost = read.config ? await findLostPrompts(read.config, call, tenant) : [];
+  const ofPrompts = lost.map((name) => ({ path: "", message: `Following prompt_id are not valid: ${name}` }));
+  const problems = read.problems ?? [...ofGuardrails, ...ofClassifiers, ...ofPrompts];
   if (read.config) checkHosts(read.config, services.addressGuard);
   if (problems.length === 0) return { value, numbers };
   const errors = problems.map(({ path, message }) => `path: ${path || "config"}, message: ${message}`);

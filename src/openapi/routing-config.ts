@@ -22,7 +22,7 @@ const nodeDescriptions: Descriptions = {
   provider: "A provider, or @slug of a stored one; @slug/model also sets the model",
   virtual_key: "Slug of a stored provider",
   api_key: "Credential for the provider",
-  prompt_id: "Refused when a config is saved",
+  prompt_id: "A saved prompt in place of that of the path, for completions of prompts",
   weight: "Share of a load balancer's requests; 0 disables the target",
   on_status_codes: "Statuses after which the next target is called",
   request_timeout: "Milliseconds of an attempt until its first byte",

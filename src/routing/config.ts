@@ -134,6 +134,7 @@ export interface ConfigNode extends InheritedSettings {
   provider: string | undefined;
   virtualKey: string | undefined;
   apiKey: string | undefined;
+  /** The saved prompt that completions of prompts use here, its version too; inner names win. */
   promptId: string | undefined;
   weight: number;
   /** The provider comes from the request. */

@@ -163,6 +163,9 @@ export function findShadowProblems(node: ConfigNode): ConfigProblem[] {
   const { passthrough, provider, virtualKey, overrideParams } = node;
   const path = node.path.replace(/^config\./, "");
   if (passthrough) return [{ path: `${path}.passthrough`, message: "cannot be used for copies: name a provider" }];
+  if (node.promptId !== undefined) {
+    return [{ path: `${path}.prompt_id`, message: "cannot be used for copies: they have the text of the original" }];
+  }
   const { model } = overrideParams;
   const isNamed = provider !== undefined || virtualKey !== undefined || (typeof model === "string" && /^@/.test(model));
   return isNamed ? [] : [{ path: `${path}.provider`, message: "must be given: copies do not use that of the request" }];

@@ -147,9 +147,6 @@ class ConfigReader {
 
   /** Before a config is saved: rejects fields without any effect. */
   #refuseUnused(members: Members, path: string): void {
-    if (members.prompt_id !== undefined) {
-      this.#reader.note(join(path, "prompt_id"), "has no effect: name the prompt in the path of the request");
-    }
     if (members.cb_config !== undefined && members.strategy === undefined) {
       this.#reader.note(
         join(path, "cb_config"),
@@ -257,13 +254,14 @@ function withAffinity(strategy: Strategy | undefined, targets: readonly ConfigNo
 }
 
 /** The same config with inherited settings merged into every node. */
-function mergeDown(node: ConfigNode, above: InheritedSettings): ConfigNode {
+function mergeDown(node: ConfigNode, above: InheritedSettings, promptAbove?: string): ConfigNode {
   const merged = inherit(above, node);
-  const targets = node.targets.map((target) => mergeDown(target, merged));
+  const promptId = node.promptId ?? promptAbove;
+  const targets = node.targets.map((target) => mergeDown(target, merged, promptId));
   // these describe the provider of the original
   const ofShadow = { ...merged, customHost: undefined, labels: undefined };
   const shadow = node.shadow && { ...node.shadow, target: mergeDown(node.shadow.target, ofShadow) };
-  return { ...node, merged, targets, shadow, strategy: withAffinity(node.strategy, targets) };
+  return { ...node, promptId, merged, targets, shadow, strategy: withAffinity(node.strategy, targets) };
 }
 
 /** Reads a routing config from its JSON value: the config, or all of its problems with their paths. */

@@ -36,6 +36,8 @@ const ShownAttempt = v.object({
   params: object,
   retry: v.nullable(v.object({ attempts: v.number(), on_status_codes: v.array(v.number()) })),
   timeout_ms: v.number(),
+  /** The saved prompt that completions of prompts use there; absent without one. */
+  prompt_id: v.optional(v.string()),
   /** How the prompt is marked for the provider's cache; absent where it is not. */
   prompt_cache: v.optional(v.object({ ttl: v.picklist(["5m", "1h"]) })),
   why: v.string(),

@@ -92,10 +92,10 @@ test("a config with fetch_integrated_models lists the models of the workspace's 
 });
 
 for (const [member, value, problem] of [
-  ["prompt_id", "pp-1", /prompt_id.*name the prompt in the path/],
+  ["prompt_id", "pp-1", /Following prompt_id are not valid: pp-1/],
   ["metadata", { team: { name: "blue" } }, /metadata.*must have at most 64 pairs/],
 ] as const) {
-  test(`a config with a ${member} of no effect is refused when it is saved`, async () => {
+  test(`a config with a ${member} that cannot be used is refused when it is saved`, async () => {
     const config = { provider: "openai", api_key: "k", [member]: value };
     const { status, body } = await call(gateway, "POST /configs", {
       key: workspaceKey,

@@ -169,7 +169,9 @@ export function findUnfit(
   { operation, value }: { operation: OperationName; value: Members },
   context: CallerContext,
 ): UnfitLeaves | undefined | Promise<UnfitLeaves | undefined> {
-  const leaves = choiceLeaves(config.node);
+  // the prompts of targets are sent in place of the request
+  const isPrompt = context.log.prompt !== null;
+  const leaves = choiceLeaves(config.node).filter(({ promptId }) => !isPrompt || promptId === undefined);
   if (leaves.length === 0 || !chatOperations.has(operation)) return undefined;
   const given = withTargetModel(value, config);
   const candidates = leaves.map((leaf): Candidate => {

@@ -31,6 +31,7 @@ import { answerSoftly } from "../guard/soft-denial.ts";
 import { noteShadow } from "../shadow/shadow.ts";
 import { toStreamed } from "../stream/replay.ts";
 import { readBodyConfig, withoutChoice } from "../target/body-config.ts";
+import { atPrompt, type TargetPrompts } from "../target/config-prompts.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { checkLeaves, readLeafDestination } from "../target/config-target.ts";
 import { withModelBeside } from "../target/incomplete-request.ts";
@@ -143,6 +144,9 @@ type CallOne<Request> = (request: Request, target: Target) => Promise<Reply>;
 interface TargetParts {
   context: CallerContext;
 
+  /** Saved prompts that targets name, by their names there. Absent: none does. */
+  prompts?: TargetPrompts | undefined;
+
   /** False where the body can be sent only once. Default: true. */
   canRepeat?: boolean;
   /** Whether a streamed response is requested. Default: by the request's `stream`. */
@@ -168,15 +172,20 @@ async function discardReply({ status, body, finished }: Reply, context: CallerCo
 function createCaller<Request extends Record<string, unknown>>(
   value: Request,
   call: CallOne<Request>,
-  { context, operation, canRepeat = true, schema, store }: TargetParts,
+  { context, operation, canRepeat = true, schema, store, prompts }: TargetParts,
   config: RequestConfig,
 ): Caller<Reply> {
   const { view } = config;
+  const { prompt } = context.log;
   const guard = createRequestGuard(operation, view, context);
   return {
     async call(attempt: PlannedAttempt, { deadline }) {
-      const { node, settings } = attempt;
-      const overlaid = withModelBeside(applyParamOverrides(value, settings), node, context);
+      const { settings } = attempt;
+      const own = prompts?.get(attempt.node.promptId ?? "");
+      const node = own ? atPrompt(attempt.node, own) : attempt.node;
+      const base = own ? withTargetModel(own.request as Request, config) : value; // a request of the same operation
+      context.log.prompt = own?.record ?? prompt;
+      const overlaid = withModelBeside(applyParamOverrides(base, settings), node, context);
       requireTargetModel(config, { path: node.path, model: modelOf(overlaid) });
       if (schema) requireBody(schema, overlaid);
       context.log.model = modelOf(overlaid) ?? null;
@@ -263,6 +272,8 @@ export interface UnifiedBody<Name extends OperationName> {
   form?: SentForm | undefined;
   /** What it must match once its config completed it. Absent: it is complete. */
   schema?: JsonBody<unknown>["schema"];
+  /** Saved prompts that targets name, for requests of the same operation. Absent: none does. */
+  prompts?: TargetPrompts | undefined;
 }
 
 /**
@@ -272,12 +283,12 @@ export interface UnifiedBody<Name extends OperationName> {
  */
 export function runInference<Name extends OperationName>(
   name: Name,
-  { value, form, schema }: UnifiedBody<Name>,
+  { value, form, schema, prompts }: UnifiedBody<Name>,
   context: CallerContext,
   store?: StoreResponse,
 ): Promise<Reply> {
   const streamed = isStreamed(name, value);
-  const parts = { context, canRepeat: !isStreamedForm(form), streamed, operation: name, schema, store };
+  const parts = { context, canRepeat: !isStreamedForm(form), streamed, operation: name, schema, store, prompts };
   const running = runTargets(
     value,
     (request, target) => callTarget(name, request, { ...target, form }, context),

@@ -197,6 +197,7 @@ async function showAttempt(attempt: PlannedAttempt, sample: Sample, warnings: st
     params,
     retry: retry ? { attempts: retry.attempts, on_status_codes: [...retry.onStatusCodes] } : null,
     timeout_ms: readTimeout(context, settings.requestTimeoutMs),
+    ...(node.promptId !== undefined && { prompt_id: node.promptId }),
     ...(promptCache && { prompt_cache: { ttl: promptCache.ttl ?? "5m" } }),
     why,
   };

@@ -1,3 +1,4 @@
+import type { CallRecord } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import { readStoredName } from "../../control/stored-name.ts";
@@ -15,6 +16,8 @@ import { isProblem, namesOf, parseTemplate, type Template, type TemplateProblem 
 import { ChatRequest, CompletionRequest } from "../../schemas/chat.ts";
 import { PromptCompletionResponse, PromptRequest, RenderResponse } from "../../schemas/prompts.ts";
 import { runInference } from "../pipeline/run.ts";
+import { listPromptNames, type TargetPrompts } from "../target/config-prompts.ts";
+import { readRequestConfig } from "../target/config-source.ts";
 import { readView, refuseUnreadable } from "../target/stored-provider.ts";
 
 /** Most partials one prompt includes, each counted once. */
@@ -39,9 +42,15 @@ function rememberParsed<Parsed extends object>(parse: (text: string) => Parsed |
 const toPrompt = rememberParsed(readPromptTemplate);
 const toPartial = rememberParsed<Template>(parseTemplate);
 
-/** The version of a prompt the path names, recorded in the log. @throws {NotFoundError} */
-async function findVersion(context: CallerContext, { prompts }: WorkspaceView): Promise<PromptVersionRow> {
-  const { name, version } = readPromptReference(context.params.id ?? "");
+/** The version of a prompt, and what the log says of it. */
+interface FoundVersion {
+  version: PromptVersionRow;
+  record: NonNullable<CallRecord["prompt"]>;
+}
+
+/** The version of a prompt. @throws {NotFoundError} */
+async function findVersion(reference: string, { prompts }: WorkspaceView): Promise<FoundVersion> {
+  const { name, version } = readPromptReference(reference);
   const stored = prompts.records.get(name);
   if (!stored) throw new NotFoundError("Invalid prompt id", { code: "prompt_not_found", param: "id" });
   const found = await Promise.resolve(prompts.findVersion(stored, version)).catch(refuseUnreadable);
@@ -51,8 +60,7 @@ async function findVersion(context: CallerContext, { prompts }: WorkspaceView): 
       param: "id",
     });
   }
-  context.log.prompt = { id: stored.row.id, slug: stored.row.slug, versionId: found.id };
-  return found;
+  return { version: found, record: { id: stored.row.id, slug: stored.row.slug, versionId: found.id } };
 }
 
 /**
@@ -111,23 +119,29 @@ interface FilledPrompt {
   operation: "chat" | "complete";
   /** The body of the completion request. */
   request: Record<string, unknown>;
+  record: FoundVersion["record"];
   /** Slug or id of the stored provider; empty without one. */
   virtualKey: string;
   view: WorkspaceView;
 }
 
 /**
- * Fills the prompt a path names. Fields of the request override those of the prompt.
+ * Fills a prompt, such as the one that a path names. Fields of the request override those of the prompt.
  *
  * @throws {GatewayError} 404 for unknown prompts and versions; 400 for a prompt that cannot be filled.
  */
-async function fillPrompt({ value }: JsonBody<PromptRequest>, context: CallerContext): Promise<FilledPrompt> {
+async function fillPrompt(
+  { value }: JsonBody<PromptRequest>,
+  reference: string,
+  context: CallerContext,
+): Promise<FilledPrompt> {
   // some clients repeat the prompt of the path in the body
   const { variables, promptID: _, prompt_id: __, ...given } = value;
   const own = ["messages", "prompt"].find((name) => given[name] !== undefined);
   if (own !== undefined) refusePrompt(`Cannot use ${own} here: the saved prompt sets it`, "invalid_body", own);
   const view = await readView(context);
-  const version = await findVersion(context, view);
+  const { version, record } = await findVersion(reference, view);
+  context.log.prompt ??= record;
   const prompt = toPrompt(version);
   const partials = await readPartials(prompt, view);
   const budget = createRenderBudget();
@@ -137,9 +151,41 @@ async function fillPrompt({ value }: JsonBody<PromptRequest>, context: CallerCon
   return {
     operation: prompt.kind,
     request: { ...readParameters(version), ...rendered, ...given },
+    record,
     virtualKey: version.virtualKey,
     view,
   };
+}
+
+/** @throws {InvalidRequestError} 400 naming prompts that a config names and that cannot be used. */
+function refuseNamed(names: readonly string[], why = ""): never {
+  throw new InvalidRequestError(`Following prompt_id are not valid${why}: ${names.join(", ")}`, {
+    code: "invalid_prompt_id",
+    param: "x-gateway-config",
+  });
+}
+
+/**
+ * The prompts that targets of a config name, filled in.
+ *
+ * @throws {GatewayError} 400 for names without a prompt, and for prompts that cannot be filled or are of another operation.
+ */
+async function fillNamed(
+  names: readonly string[],
+  { body, operation }: { body: JsonBody<PromptRequest>; operation: FilledPrompt["operation"] },
+  context: CallerContext,
+): Promise<Map<string, FilledPrompt>> {
+  const view = await readView(context);
+  const found = await Promise.allSettled(names.map((name) => findVersion(name, view)));
+  const unknown = names.filter(
+    (_, index) => found[index]?.status === "rejected" && found[index].reason instanceof NotFoundError,
+  );
+  if (unknown.length > 0) refuseNamed(unknown);
+  const filled = new Map<string, FilledPrompt>();
+  for (const name of names) filled.set(name, await fillPrompt(body, name, context));
+  const others = names.filter((name) => filled.get(name)?.operation !== operation);
+  if (others.length > 0) refuseNamed(others, `, as the prompt of the path is a ${operation} prompt and these are not`);
+  return filled;
 }
 
 /** Whether a model says where a request goes: a stored provider's, an alias, or a saved config. */
@@ -175,13 +221,47 @@ async function requireOwnTarget(given: PromptRequest, context: CallerContext): P
   if (isDirected) await requireSight(context, "prompts.read");
 }
 
+/** The stored provider of a prompt, unless the request names one with its model. */
+function providerOf({ virtualKey, view }: FilledPrompt, given: PromptRequest): string | undefined {
+  const named = readStoredName(stringOf(given.model));
+  if (named) return named.slug;
+  return virtualKey === "" || namesTarget(given.model, view) ? undefined : virtualKey;
+}
+
+/** The prompt of the path, or that of a config without targets; and those that targets of a config name. */
+async function choosePrompts(
+  body: JsonBody<PromptRequest>,
+  context: CallerContext,
+): Promise<{ filled: FilledPrompt; prompts?: TargetPrompts }> {
+  const filled = await fillPrompt(body, context.params.id ?? "", context);
+  const caller = withProvider(context, filled, body.value);
+  const { node } = await readRequestConfig(caller, stringOf(filled.request.model));
+  const names = listPromptNames(node);
+  if (names.length === 0) return { filled };
+  const named = await fillNamed(names, { body, operation: filled.operation }, context);
+  const [only] = node.strategy ? [] : named.values();
+  if (only) {
+    context.log.prompt = only.record;
+    return { filled: only };
+  }
+  const prompts = [...named].map(([name, one]) => {
+    const { request, record } = one;
+    return [name, { request, record, provider: providerOf(one, body.value) }] as const;
+  });
+  return { filled, prompts: new Map(prompts) };
+}
+
+/** Checks requests of completions, as their routes do. */
+const schemas = { chat: ChatRequest, complete: CompletionRequest };
+
 async function completePrompt(body: JsonBody<PromptRequest>, context: CallerContext): Promise<Reply> {
   await requireOwnTarget(body.value, context);
-  const filled = await fillPrompt(body, context);
+  const { filled, prompts } = await choosePrompts(body, context);
   const caller = withProvider(context, filled, body.value);
+  for (const { request } of prompts?.values() ?? []) requireBody(schemas[filled.operation], request);
   return filled.operation === "chat"
-    ? runInference("chat", { value: requireBody(ChatRequest, filled.request) }, caller)
-    : runInference("complete", { value: requireBody(CompletionRequest, filled.request) }, caller);
+    ? runInference("chat", { value: requireBody(ChatRequest, filled.request), prompts }, caller)
+    : runInference("complete", { value: requireBody(CompletionRequest, filled.request), prompts }, caller);
 }
 
 /** Endpoints that use saved prompts. */
@@ -196,7 +276,7 @@ export const promptEndpoints: readonly Endpoint[] = [
     body: PromptRequest,
     response: RenderResponse,
     handle: async (body, context) => {
-      const { request } = await fillPrompt(body, context);
+      const { request } = await fillPrompt(body, context.params.id ?? "", context);
       return jsonReply({ success: true, data: request });
     },
   }),

@@ -446,6 +446,7 @@ for (const [given, path, message] of [
   [{ target: candidate, share: 1.5 }, "shadow.share", /must be at most 1/],
   [{ target: candidate, share: "1" }, "shadow.share", /must be a number/],
   [{ target: { passthrough: true }, share: 1 }, "shadow.target.passthrough", /name a provider/],
+  [{ target: { ...candidate, prompt_id: "a" }, share: 1 }, "shadow.target.prompt_id", /text of the original/],
   [{ target: { request_timeout: 1 }, share: 1 }, "shadow.target.provider", /must be given/],
   [{ target: { ...candidate, shadow }, share: 1 }, "shadow.target.shadow", /at the root/],
   [{ target: { ...candidate, custom_host: "http://169.254.169.254" }, share: 1 }, "shadow.target.custom_host", /./],
