@@ -355,7 +355,7 @@ export const CreatedMcpRecord = v.object({ id: v.string(), slug: v.string() });
 const GlobalAccess = v.nullable(v.object({ enabled: v.boolean() }));
 
 /** An MCP integration without its configurations. */
-const McpIntegration = v.object({
+export const McpIntegration = v.object({
   id: v.string(),
   organisation_id: v.string(),
   /** Null for integrations of the organisation. */
@@ -376,7 +376,6 @@ const McpIntegration = v.object({
   created_at: IsoTime,
   last_updated_at: v.nullable(IsoTime),
 });
-export type McpIntegration = v.InferOutput<typeof McpIntegration>;
 
 /** Settings by name; secrets as masks under the names `masked_…`. */
 const ShownConfigurations = v.record(v.string(), v.unknown());

@@ -10,7 +10,15 @@ import type { SecretMappings } from "../../schemas/control.ts";
 import type { integrationLevels, ShownAdjustments } from "../../schemas/integrations.ts";
 import type { Labels } from "../../schemas/labels.ts";
 import type { AdminCall } from "../core/endpoint.ts";
-import { namedWorkspace, readTenant, refuseField, requireFound, requireReferenced } from "../core/request.ts";
+import {
+  forbid,
+  namedWorkspace,
+  readChoice,
+  readTenant,
+  refuseField,
+  requireFound,
+  requireReferenced,
+} from "../core/request.ts";
 import {
   type CredentialChanges,
   type CredentialRules,
@@ -34,6 +42,9 @@ export function levelOf({ workspaceId }: { workspaceId: string | null }): Level 
 export function scopeOf(level: Level, verb: string): string {
   return `${level}_integrations.${verb}`;
 }
+
+/** The scopes of a kind of integration. */
+type ScopeOf = (level: Level, verb: string) => string;
 
 /** The tenant of an integration's rows. */
 export function tenantOf({ organisationId, workspaceId }: Tenant): Tenant {
@@ -72,6 +83,24 @@ export async function findIntegration(call: AdminCall<unknown>, verb: string): P
   await requireScopes(call.context, [scopeOf(levelOf(row), verb)]);
   return row;
 }
+
+/** The owner of a new integration. @throws {PermissionError} AB03 if the caller may not create one there. */
+export async function readNewOwner(call: AdminCall<unknown>, scopeOf: ScopeOf): Promise<Tenant> {
+  const tenant = await readTenant(call, namedWorkspace(call));
+  await requireScopes(call.context, [scopeOf(levelOf(tenant), "create")]);
+  return tenant;
+}
+
+/** Levels a list shows: the requested ones, as far as the key may list them. */
+export function readLevels({ query, context }: AdminCall<undefined>, scopeOf: ScopeOf): Level[] {
+  const type = readChoice(query, "type", ["workspace", "organisation", "all"]) ?? "all";
+  const asked: Level[] = type === "all" ? ["workspace", "organisation"] : [type];
+  const held = asked.filter((level) => context.principal.scopes.has(scopeOf(level, "list")));
+  return held.length > 0 ? held : forbid(`This key needs the scope ${scopeOf(asked[0] ?? "workspace", "list")}`);
+}
+
+/** What lists of integrations say of their levels. */
+export const levelQuery = { name: "type", description: "workspace, organisation or all (default)" };
 
 /** Whether integrations of a service are for guardrails alone: it has no models. */
 export function isPartnerOnly({ context: { services } }: AdminCall<unknown>, id: string): boolean {
@@ -220,11 +249,8 @@ export async function updateIntegrationRows(
   return [stores.integrations.update(tenantOf(row), ownOf(row), changes), ...sealed];
 }
 
-/** Statements that remove an integration with its secrets; its other records are removed with the row. */
-export function removeIntegrationRows({ stores }: AdminCall<unknown>, row: IntegrationRow): Statement[] {
-  const tenant = tenantOf(row);
-  return [
-    stores.secrets.remove(tenant, { workspaceId: row.workspaceId, kind: integrationSecretKind, recordId: row.id }),
-    stores.integrations.remove(tenant, ownOf(row)),
-  ];
+/** The statement that removes the secrets of an integration. Its other records are removed with its row. */
+export function removeSecrets({ stores }: AdminCall<unknown>, row: IntegrationRow): Statement {
+  const { workspaceId, id } = row;
+  return stores.secrets.remove(tenantOf(row), { workspaceId, kind: integrationSecretKind, recordId: id });
 }

@@ -1,7 +1,6 @@
 import type { Statement } from "../../db/client.ts";
 import type { IntegrationRow } from "../../db/tables/integrations.ts";
 import type { ListOptions, Tenant } from "../../db/tenant-store.ts";
-import { requireScopes } from "../../endpoint/role.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { ConflictError } from "../../errors.ts";
 import {
@@ -9,21 +8,15 @@ import {
   CreateIntegration,
   IntegrationList,
   IntegrationRecord,
-  type IntegrationSummary,
+  IntegrationSummary,
   UpdateIntegration,
 } from "../../schemas/integrations.ts";
 import { NoContent } from "../../schemas/objects.ts";
-import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
-import {
-  createSlug,
-  forbid,
-  namedWorkspace,
-  readChoice,
-  readPage,
-  readTenant,
-  toIso,
-  toList,
-} from "../core/request.ts";
+import type { AdminCall, AnswerOf } from "../core/endpoint.ts";
+import { defineRecord } from "../core/record.ts";
+import type { Found, NewPlace } from "../core/record-definitions.ts";
+import { toIso } from "../core/request.ts";
+import { shownBy } from "../core/shown-row.ts";
 import { integrationModelEndpoints } from "./integration-models.ts";
 import {
   createIntegrationRows,
@@ -31,7 +24,10 @@ import {
   isPartnerOnly,
   type Level,
   levelOf,
-  removeIntegrationRows,
+  levelQuery,
+  readLevels,
+  readNewOwner,
+  removeSecrets,
   requireKnownService,
   scopeOf,
   updateIntegrationRows,
@@ -40,32 +36,11 @@ import { showConfigurations, showKey } from "./integration-secrets.ts";
 import { integrationWorkspaceEndpoints, showGlobalAccess } from "./integration-workspaces.ts";
 import { createDefaultProvider } from "./provider-rows.ts";
 
-function toSummary(row: IntegrationRow): IntegrationSummary {
-  return {
-    id: row.id,
-    organisation_id: row.organisationId,
-    workspace_id: row.workspaceId,
-    type: levelOf(row),
-    ai_provider_id: row.aiProviderId,
-    name: row.name,
-    slug: row.slug,
-    description: row.description,
-    status: row.status,
-    tags: null,
-    labels: row.labels,
-    created_at: toIso(row.createdAt),
-    last_updated_at: row.lastUpdatedAt === 0 ? null : toIso(row.lastUpdatedAt),
-    object: "integration",
-  };
-}
-
-/** Levels a list shows: the requested ones, as far as the key may list them. */
-function readLevels({ query, context }: AdminCall<undefined>): Level[] {
-  const type = readChoice(query, "type", ["workspace", "organisation", "all"]) ?? "all";
-  const asked: Level[] = type === "all" ? ["workspace", "organisation"] : [type];
-  const held = asked.filter((level) => context.principal.scopes.has(scopeOf(level, "list")));
-  return held.length > 0 ? held : forbid(`This key needs the scope ${scopeOf(asked[0] ?? "workspace", "list")}`);
-}
+const toSummary = shownBy(IntegrationSummary, (row: IntegrationRow) => ({
+  type: levelOf(row),
+  tags: null,
+  last_updated_at: row.lastUpdatedAt === 0 ? null : toIso(row.lastUpdatedAt),
+}));
 
 /** Filter of a tenant's rows of these levels and, for a workspace, its own or those shared with it. */
 async function whereLevels(
@@ -90,16 +65,10 @@ async function whereLevels(
   return { isPrivate: false, id: [...own.map(({ id }) => id), ...accesses.map(({ integrationId }) => integrationId)] };
 }
 
-async function listIntegrations(call: AdminCall<undefined>): Promise<AnswerOf<typeof IntegrationList>> {
-  const tenant = await readTenant(call);
-  const where = await whereLevels(call, tenant, readLevels(call));
-  const page = readPage(call.query, { size: 100 });
-  const { rows, total } = await call.stores.integrations.list(tenant, { where, page, includeOrganisation: true });
-  return toList(rows.map(toSummary), total);
-}
-
-async function readIntegration(call: AdminCall<undefined>): Promise<AnswerOf<typeof IntegrationRecord>> {
-  const row = await findIntegration(call, "read");
+async function showIntegration(
+  { row }: Found<"integrations">,
+  { stores }: AdminCall<undefined>,
+): Promise<AnswerOf<typeof IntegrationRecord>> {
   const sharedWith = { integrationId: row.id, enabled: true };
   const organisation = { organisationId: row.organisationId, workspaceId: null };
   return {
@@ -109,7 +78,7 @@ async function readIntegration(call: AdminCall<undefined>): Promise<AnswerOf<typ
     global_workspace_access_settings: showGlobalAccess(row.globalWorkspaceAccess),
     allow_all_models: row.allowAllModels,
     workspace_count:
-      row.workspaceId === null ? await call.stores.integrationWorkspaces.count(organisation, { where: sharedWith }) : 1,
+      row.workspaceId === null ? await stores.integrationWorkspaces.count(organisation, { where: sharedWith }) : 1,
     secret_mappings: row.secretMappings,
     pricing_adjustments: row.pricingAdjustments,
   };
@@ -129,13 +98,8 @@ async function defaultProvider(
   return createDefaultProvider(call, { organisationId, workspaceId }, provider);
 }
 
-async function createIntegration(
-  call: AdminCall<CreateIntegration>,
-): Promise<Outcome<AnswerOf<typeof CreatedIntegration>>> {
-  const { body, context } = call;
-  const tenant = await readTenant(call, namedWorkspace(call));
-  await requireScopes(context, [scopeOf(levelOf(tenant), "create")]);
-  const slug = body.slug ?? createSlug(body.name, { letters: 24 });
+async function createIntegration(call: AdminCall<CreateIntegration>, { tenant, slug }: NewPlace<"integrations">) {
+  const { body } = call;
   const { id, statements } = await createIntegrationRows(call, tenant, {
     slug,
     name: body.name,
@@ -155,9 +119,8 @@ async function createIntegration(
   };
 }
 
-async function updateIntegration(call: AdminCall<UpdateIntegration>) {
+async function updateIntegration(call: AdminCall<UpdateIntegration>, { row }: Found<"integrations">) {
   const { body } = call;
-  const row = await findIntegration(call, "update");
   const statements = await updateIntegrationRows(call, row, {
     name: body.name,
     description: body.description,
@@ -167,84 +130,48 @@ async function updateIntegration(call: AdminCall<UpdateIntegration>) {
     pricingAdjustments: body.pricing_adjustments,
     labels: body.labels,
   });
-  return { answer: {}, recordId: row.id, statements };
+  return { answer: {}, statements };
 }
 
-async function deleteIntegration(call: AdminCall<undefined>) {
-  const row = await findIntegration(call, "delete");
-  const organisation = { organisationId: row.organisationId, workspaceId: null };
-  const used = await call.stores.providers.count(organisation, { where: { integrationId: row.id } });
-  if (used > 0) {
-    throw new ConflictError(`Cannot delete this integration: ${used} providers use it`, { code: "AB07" });
-  }
-  return { answer: {}, recordId: row.id, statements: removeIntegrationRows(call, row) };
-}
-
-const row = { tag: "Integrations" };
-const access = (verb: string) => ({
-  keys: "any" as const,
-  scopes: [scopeOf("workspace", verb), scopeOf("organisation", verb)],
+const integrations = defineRecord({
+  tag: "Integrations",
+  path: "/v1/integrations",
+  param: "slug",
+  words: { one: "an integration", many: "integrations" },
+  store: "integrations",
+  audit: "integrations",
+  access: (verb) => ({ keys: "any", scopes: [scopeOf("workspace", verb), scopeOf("organisation", verb)] }),
+  find: findIntegration,
 });
-const audit = (action: string) => ({ resource: "integrations", action, store: "integrations" as const });
-const one = "/v1/integrations/:slug";
 
 /** Endpoints of integrations: credentials of model providers. */
 export const integrationEndpoints: readonly AdminEndpoint[] = [
-  defineRead({
-    ...row,
-    method: "GET",
-    path: "/v1/integrations",
-    summary: "List integrations",
-    access: access("list"),
-    query: [
-      { name: "workspace_id", description: "Integrations this workspace may use, for keys of the organisation" },
-      { name: "type", description: "workspace, organisation or all (default)" },
-      { name: "current_page", description: "Counted from 0" },
-      { name: "page_size", description: "1 to 1000; default 100" },
-    ],
+  integrations.list({
     response: IntegrationList,
-    handle: listIntegrations,
+    ofWorkspaces: "Integrations this workspace may use, for keys of the organisation",
+    query: [levelQuery],
+    page: 100,
+    async select(call, tenant) {
+      return { where: await whereLevels(call, tenant, readLevels(call, scopeOf)), includeOrganisation: true };
+    },
+    show: (rows) => rows.map(toSummary),
   }),
-  defineWrite({
-    ...row,
-    method: "POST",
-    path: "/v1/integrations",
-    summary: "Create an integration",
-    access: access("create"),
-    audit: audit("create"),
+  integrations.create({
     body: CreateIntegration,
     response: CreatedIntegration,
-    handle: createIntegration,
+    slug: { letters: 24 },
+    tenant: (call) => readNewOwner(call, scopeOf),
+    decide: createIntegration,
   }),
-  defineRead({
-    ...row,
-    method: "GET",
-    path: one,
-    summary: "Show an integration",
-    access: access("read"),
-    response: IntegrationRecord,
-    handle: readIntegration,
-  }),
-  defineWrite({
-    ...row,
-    method: "PUT",
-    path: one,
-    summary: "Change an integration",
-    access: access("update"),
-    audit: audit("update"),
-    body: UpdateIntegration,
-    response: NoContent,
-    handle: updateIntegration,
-  }),
-  defineWrite({
-    ...row,
-    method: "DELETE",
-    path: one,
-    summary: "Delete an integration",
-    access: access("delete"),
-    audit: audit("delete"),
-    response: NoContent,
-    handle: deleteIntegration,
+  integrations.show({ response: IntegrationRecord, show: showIntegration }),
+  integrations.change({ body: UpdateIntegration, response: NoContent, decide: updateIntegration }),
+  integrations.remove({
+    async before(call, { row }) {
+      const organisation = { organisationId: row.organisationId, workspaceId: null };
+      const used = await call.stores.providers.count(organisation, { where: { integrationId: row.id } });
+      if (used === 0) return [removeSecrets(call, row)];
+      throw new ConflictError(`Cannot delete this integration: ${used} providers use it`, { code: "AB07" });
+    },
   }),
   ...integrationModelEndpoints,
   ...integrationWorkspaceEndpoints,

@@ -13,7 +13,7 @@ import type { AdminCall } from "../core/endpoint.ts";
 import { defineRecord, workspaceQuery } from "../core/record.ts";
 import type { Found, NewPlace, RecordDeclaration } from "../core/record-definitions.ts";
 import { namedWorkspace, refuseField, requireFound, requireReferenced, requireWorkspace } from "../core/request.ts";
-import { isPartnerOnly, mayUse, removeIntegrationRows } from "./integration-records.ts";
+import { isPartnerOnly, mayUse, ownOf, removeSecrets, tenantOf } from "./integration-records.ts";
 import { type JoinedProvider, showProviders, toNewProvider, toProviderChanges } from "./provider-rows.ts";
 
 /**
@@ -80,8 +80,9 @@ export function commonProviderEndpoints(
     kind.remove({
       query,
       async after(call, { row }) {
-        const integration = await integrationOf(call, row);
-        return integration.isPrivate ? removeIntegrationRows(call, integration) : [];
+        const own = await integrationOf(call, row);
+        if (!own.isPrivate) return [];
+        return [removeSecrets(call, own), call.stores.integrations.remove(tenantOf(own), ownOf(own))];
       },
     }),
   ];

@@ -254,13 +254,10 @@ async function changeIdentity(
 }
 
 /**
- * Statements that remove an MCP integration with its secrets, and the gateway's registrations for it; its other records are
- * removed with the row.
+ * Statements that remove the secrets of an MCP integration, and the gateway's registrations for it. Its other records are
+ * removed with its row.
  */
-export async function removeMcpIntegrationRows(
-  { stores }: AdminCall<unknown>,
-  row: McpIntegrationRow,
-): Promise<Statement[]> {
+export async function removeMcpParts({ stores }: AdminCall<unknown>, row: McpIntegrationRow): Promise<Statement[]> {
   const { id, workspaceId } = row;
   const organisation = organisationOf(row);
   const registrations = await stores.mcpRegistrations.all(organisation, { where: { integrationId: id } });
@@ -272,9 +269,5 @@ export async function removeMcpIntegrationRows(
           stores.secrets.remove(organisation, { kind: "mcp_registrations", recordId }),
           stores.mcpRegistrations.remove(organisation, { id: recordId }),
         ];
-  return [
-    ...registered,
-    stores.secrets.remove(tenantOf(row), { workspaceId, kind: mcpSecretKind, recordId: id }),
-    stores.mcpIntegrations.remove(tenantOf(row), { id, workspaceId }),
-  ];
+  return [...registered, stores.secrets.remove(tenantOf(row), { workspaceId, kind: mcpSecretKind, recordId: id })];
 }

@@ -1,26 +1,25 @@
-import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../../admin/core/endpoint.ts";
+import type { AdminCall } from "../../admin/core/endpoint.ts";
+import { defineRecord } from "../../admin/core/record.ts";
+import type { Found, NewPlace } from "../../admin/core/record-definitions.ts";
+import { toIso } from "../../admin/core/request.ts";
+import { shownBy } from "../../admin/core/shown-row.ts";
 import {
-  createSlug,
-  forbid,
-  namedWorkspace,
-  readChoice,
-  readPage,
-  readSearch,
-  readTenant,
-  toIso,
-} from "../../admin/core/request.ts";
-import { type Level, levelOf } from "../../admin/integrations/integration-records.ts";
+  type Level,
+  levelOf,
+  levelQuery,
+  readLevels,
+  readNewOwner,
+} from "../../admin/integrations/integration-records.ts";
 import { showConfigurations } from "../../admin/integrations/integration-secrets.ts";
 import type { McpIntegrationRow } from "../../db/tables/mcp.ts";
 import type { ListOptions, Tenant } from "../../db/tenant-store.ts";
-import { requireScopes } from "../../endpoint/role.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { ConflictError } from "../../errors.ts";
 import { isObject } from "../../lib/json.ts";
 import {
   CreatedMcpRecord,
   CreateMcpIntegration,
-  type McpIntegration,
+  McpIntegration,
   McpIntegrationList,
   ShownMcpIntegration,
   UpdateMcpIntegration,
@@ -31,41 +30,21 @@ import {
   findMcpIntegration,
   mcpScopeOf,
   organisationOf,
-  removeMcpIntegrationRows,
+  removeMcpParts,
   showAddress,
   updateMcpIntegrationRows,
 } from "./mcp-integration-records.ts";
 import { syncFirst } from "./mcp-sync.ts";
 
-function toRecord(row: McpIntegrationRow): McpIntegration {
+const toRecord = shownBy(McpIntegration, (row: McpIntegrationRow) => {
   const { enabled } = isObject(row.globalWorkspaceAccess) ? row.globalWorkspaceAccess : {};
   return {
-    id: row.id,
-    organisation_id: row.organisationId,
-    workspace_id: row.workspaceId,
     type: levelOf(row),
-    name: row.name,
-    slug: row.slug,
-    description: row.description,
-    owner_id: row.ownerId,
-    status: row.status,
     url: showAddress(row),
-    auth_type: row.authType,
-    transport: row.transport,
     global_workspace_access: row.globalWorkspaceAccess === null ? null : { enabled: enabled === true },
-    secret_mappings: row.secretMappings,
-    created_at: toIso(row.createdAt),
     last_updated_at: row.lastUpdatedAt === 0 ? null : toIso(row.lastUpdatedAt),
   };
-}
-
-/** Levels a list shows: the requested ones, as far as the key may list them. */
-function readLevels({ query, context }: AdminCall<undefined>): Level[] {
-  const type = readChoice(query, "type", ["workspace", "organisation", "all"]) ?? "all";
-  const asked: Level[] = type === "all" ? ["workspace", "organisation"] : [type];
-  const held = asked.filter((level) => context.principal.scopes.has(mcpScopeOf(level, "list")));
-  return held.length > 0 ? held : forbid(`This key needs the scope ${mcpScopeOf(asked[0] ?? "workspace", "list")}`);
-}
+});
 
 /** Filter of a tenant's rows of these levels and, for a workspace, its own or those shared with it. */
 async function whereLevels(
@@ -97,126 +76,72 @@ async function countWorkspaces(
   return ({ id, workspaceId }) => (workspaceId === null ? (counts.get(id) ?? 0) : 1);
 }
 
-async function listMcpIntegrations(call: AdminCall<undefined>): Promise<AnswerOf<typeof McpIntegrationList>> {
-  const tenant = await readTenant(call);
-  const filter = await whereLevels(call, tenant, readLevels(call));
-  const page = readPage(call.query, { size: 100 });
-  const text = readSearch(call.query);
-  const { rows, total } = await call.stores.mcpIntegrations.list(tenant, {
-    ...filter,
-    page,
-    includeOrganisation: true,
-    ...(text !== undefined && { search: { columns: ["name", "slug"], text } }),
-  });
+async function showMcpIntegrations(rows: readonly McpIntegrationRow[], call: AdminCall<undefined>, tenant: Tenant) {
   const countOf = await countWorkspaces(call, tenant, rows);
-  const data = rows.map((row) => ({
+  return rows.map((row) => ({
     ...toRecord(row),
     // as text in lists: clients expect it
     configurations: JSON.stringify(showConfigurations(row)),
     workspaces_count: countOf(row),
   }));
-  return { data, total, has_more: page.offset + rows.length < total };
-}
-
-async function readMcpIntegration(call: AdminCall<undefined>): Promise<AnswerOf<typeof ShownMcpIntegration>> {
-  const row = await findMcpIntegration(call, "read");
-  return { ...toRecord(row), configurations: showConfigurations(row) };
 }
 
 async function createMcpIntegration(
   call: AdminCall<CreateMcpIntegration>,
-): Promise<Outcome<AnswerOf<typeof CreatedMcpRecord>>> {
-  const { body, context } = call;
-  const tenant = await readTenant(call, namedWorkspace(call));
-  await requireScopes(context, [mcpScopeOf(levelOf(tenant), "create")]);
-  const slug = body.slug ?? createSlug(body.name, { letters: 24 });
+  { tenant, slug }: NewPlace<"mcpIntegrations">,
+) {
   const { id, statements } = await createMcpIntegrationRows(call, tenant, slug);
-  return { answer: { id, slug }, recordId: id, statements, applied: () => syncFirst(id, context) };
+  return { answer: { id, slug }, recordId: id, statements, applied: () => syncFirst(id, call.context) };
 }
 
-async function updateMcpIntegration(call: AdminCall<UpdateMcpIntegration>) {
+async function updateMcpIntegration(call: AdminCall<UpdateMcpIntegration>, { row }: Found<"mcpIntegrations">) {
   const { body, context } = call;
-  const row = await findMcpIntegration(call, "update");
   const { statements, isMoved: hasNewAddress } = await updateMcpIntegrationRows(call, row);
   const isMoved = hasNewAddress || body.openapi !== undefined;
-  const applied = () => (isMoved ? syncFirst(row.id, context) : undefined);
-  return { answer: {}, recordId: row.id, statements, applied };
+  return { answer: {}, statements, applied: () => (isMoved ? syncFirst(row.id, context) : undefined) };
 }
 
-async function deleteMcpIntegration(call: AdminCall<undefined>) {
-  const row = await findMcpIntegration(call, "delete");
-  const used = await call.stores.mcpServers.count(organisationOf(row), { where: { integrationId: row.id } });
-  if (used > 0) {
-    throw new ConflictError(`Cannot delete this MCP integration: ${used} MCP servers use it`, { code: "AB07" });
-  }
-  return { answer: {}, recordId: row.id, statements: await removeMcpIntegrationRows(call, row) };
-}
-
-const row = { tag: "MCP integrations" };
-const access = (verb: string) => ({
-  keys: "any" as const,
-  scopes: [mcpScopeOf("workspace", verb), mcpScopeOf("organisation", verb)],
+const integrations = defineRecord({
+  tag: "MCP integrations",
+  path: "/v1/mcp-integrations",
+  param: "slug",
+  words: { one: "an MCP integration", many: "MCP integrations" },
+  store: "mcpIntegrations",
+  audit: "mcp_integrations",
+  access: (verb) => ({ keys: "any", scopes: [mcpScopeOf("workspace", verb), mcpScopeOf("organisation", verb)] }),
+  find: findMcpIntegration,
 });
-const audit = (action: string) => ({ resource: "mcp_integrations", action, store: "mcpIntegrations" as const });
-const one = "/v1/mcp-integrations/:slug";
 
 /** Endpoints of MCP integrations: upstream MCP servers and their credentials. */
 export const mcpIntegrationEndpoints: readonly AdminEndpoint[] = [
-  defineRead({
-    ...row,
-    method: "GET",
-    path: "/v1/mcp-integrations",
-    summary: "List MCP integrations",
-    access: access("list"),
-    query: [
-      { name: "workspace_id", description: "Integrations this workspace may use, for keys of the organisation" },
-      { name: "type", description: "workspace, organisation or all (default)" },
-      { name: "search", description: "Text in the name or slug, at least 2 characters" },
-      { name: "current_page", description: "Counted from 0" },
-      { name: "page_size", description: "1 to 1000; default 100" },
-    ],
+  integrations.list({
     response: McpIntegrationList,
-    handle: listMcpIntegrations,
+    ofWorkspaces: "Integrations this workspace may use, for keys of the organisation",
+    query: [levelQuery],
+    search: ["name", "slug"],
+    page: 100,
+    async select(call, tenant) {
+      return { ...(await whereLevels(call, tenant, readLevels(call, mcpScopeOf))), includeOrganisation: true };
+    },
+    show: showMcpIntegrations,
   }),
-  defineWrite({
-    ...row,
-    method: "POST",
-    path: "/v1/mcp-integrations",
-    summary: "Create an MCP integration",
-    access: access("create"),
-    audit: audit("create"),
+  integrations.create({
     body: CreateMcpIntegration,
     response: CreatedMcpRecord,
-    handle: createMcpIntegration,
+    slug: { letters: 24 },
+    tenant: (call) => readNewOwner(call, mcpScopeOf),
+    decide: createMcpIntegration,
   }),
-  defineRead({
-    ...row,
-    method: "GET",
-    path: one,
-    summary: "Show an MCP integration",
-    access: access("read"),
+  integrations.show({
     response: ShownMcpIntegration,
-    handle: readMcpIntegration,
+    show: ({ row }) => ({ ...toRecord(row), configurations: showConfigurations(row) }),
   }),
-  defineWrite({
-    ...row,
-    method: "PUT",
-    path: one,
-    summary: "Change an MCP integration",
-    access: access("update"),
-    audit: audit("update"),
-    body: UpdateMcpIntegration,
-    response: NoContent,
-    handle: updateMcpIntegration,
-  }),
-  defineWrite({
-    ...row,
-    method: "DELETE",
-    path: one,
-    summary: "Delete an MCP integration",
-    access: access("delete"),
-    audit: audit("delete"),
-    response: NoContent,
-    handle: deleteMcpIntegration,
+  integrations.change({ body: UpdateMcpIntegration, response: NoContent, decide: updateMcpIntegration }),
+  integrations.remove({
+    async before(call, { row }) {
+      const used = await call.stores.mcpServers.count(organisationOf(row), { where: { integrationId: row.id } });
+      if (used === 0) return removeMcpParts(call, row);
+      throw new ConflictError(`Cannot delete this MCP integration: ${used} MCP servers use it`, { code: "AB07" });
+    },
   }),
 ];
