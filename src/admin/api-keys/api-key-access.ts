@@ -1,16 +1,16 @@
-import type { KeyKind } from "../../auth/scopes.ts";
+import type { KeyKind, ScopeFamilyName } from "../../auth/scopes.ts";
 import type { ApiKeyRow } from "../../db/tables/api-keys.ts";
 import { readRole, requireScopes } from "../../endpoint/role.ts";
 import { PermissionError } from "../../errors.ts";
 import type { AdminCall } from "../core/endpoint.ts";
-import { forbid, readTenant, readText, requireFound, requireId } from "../core/request.ts";
+import { forbid, namedWorkspace, readTenant, requireFound, requireId } from "../core/request.ts";
 
 /** Scopes for each kind of key. */
-export const families: Readonly<Record<KeyKind, string>> = {
+export const families = {
   "organisation-service": "organisation_service_api_keys",
   "workspace-service": "workspace_service_api_keys",
   "workspace-user": "workspace_user_api_keys",
-};
+} as const satisfies Readonly<Record<KeyKind, ScopeFamilyName>>;
 /** Statuses of listed keys; revoked keys are not listed. */
 export const shownStatuses = ["active", "exhausted", "expired"] as const;
 
@@ -31,8 +31,8 @@ export async function mayUseFamily(call: AdminCall<unknown>, kind: KeyKind, verb
 }
 
 /** The key a path names, when the caller may do this to it. */
-export async function findKey(call: AdminCall<unknown>, verb: string, workspace?: string | null): Promise<ApiKeyRow> {
-  const tenant = await readTenant(call, workspace ?? readText(call.query, "workspace_id"));
+export async function findKey(call: AdminCall<unknown>, verb: string): Promise<ApiKeyRow> {
+  const tenant = await readTenant(call, namedWorkspace(call));
   const id = requireId(call.params, "id", "API key");
   const row = requireFound(await call.stores.apiKeys.find(tenant, { id, status: shownStatuses }), "API key");
   await requireFamily(call, row.kind, verb);

@@ -3,8 +3,8 @@ import type { ApiKeyRow } from "../../db/tables/api-keys.ts";
 import { ConflictError } from "../../errors.ts";
 import { minTransitionMs, type RotateApiKey } from "../../schemas/api-keys.ts";
 import type { AdminCall } from "../core/endpoint.ts";
+import type { Found } from "../core/record-definitions.ts";
 import { toIso } from "../core/request.ts";
-import { findKey } from "./api-key-access.ts";
 import { scopesOf } from "./api-key-record.ts";
 import { requireGrantable } from "./api-key-rules.ts";
 import { mintSecret } from "./key-minting.ts";
@@ -22,17 +22,15 @@ function requireRotatable(row: ApiKeyRow, now: number): void {
 }
 
 /** Gives a key a new secret; the former one stays valid for a while. */
-export async function rotateKey(call: AdminCall<RotateApiKey>) {
+export async function rotateKey(call: AdminCall<RotateApiKey>, { row, tenant }: Found<"apiKeys">) {
   const { body, context, now, stores } = call;
   const { services } = context;
-  const row = await findKey(call, "rotate", body.workspace_id);
   // whoever reads the new secret has all the key's scopes
   requireGrantable(context.principal, row.kind, scopesOf(row));
   requireRotatable(row, now);
   const isOwnForm = isMintedLookupId(row.lookupId);
   const transitionEndsAt = now + (body.key_transition_period_ms ?? minTransitionMs);
   const { key, stored } = await mintSecret(services, isOwnForm ? row.lookupId : undefined);
-  const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId };
   const changes = {
     ...stored,
     formerDigest: row.digest,
@@ -43,7 +41,6 @@ export async function rotateKey(call: AdminCall<RotateApiKey>) {
   };
   return {
     answer: { id: row.id, key, key_transition_expires_at: toIso(transitionEndsAt) },
-    recordId: row.id,
     statements: [stores.apiKeys.update(tenant, { id: row.id }, changes)],
   };
 }

@@ -1,5 +1,6 @@
 import type { KeyKind } from "../../auth/scopes.ts";
 import { holderOfKey } from "../../control/limit-holders.ts";
+import type { Statement } from "../../db/client.ts";
 import type { ApiKeyRow } from "../../db/tables/api-keys.ts";
 import type { OrganisationRow } from "../../db/tables/tenants.ts";
 import type { Filter, ListOptions, Tenant } from "../../db/tenant-store.ts";
@@ -21,21 +22,20 @@ import {
 import type { RateLimit } from "../../schemas/control.ts";
 import { NoContent } from "../../schemas/objects.ts";
 import type { StoredDefaults } from "../../schemas/workspaces.ts";
-import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
+import { type AdminCall, type AnswerOf, defineWrite, type Outcome } from "../core/endpoint.ts";
 import { showUsages, toStoredUsage } from "../core/limits.ts";
 import { applyMetadataSchema } from "../core/metadata-schema.ts";
 import { requireConfig } from "../core/named-records.ts";
+import { defineRecord, workspaceQuery } from "../core/record.ts";
+import type { Found } from "../core/record-definitions.ts";
 import {
   isRecordId,
   readChoice,
-  readPage,
-  readTenant,
   readText,
   refuseField,
   requireFound,
   requireNewName,
   requireWorkspace,
-  toList,
 } from "../core/request.ts";
 import { families, findKey, mayUseFamily, requireOwn, shownStatuses } from "./api-key-access.ts";
 import { toKeyRecord } from "./api-key-record.ts";
@@ -113,27 +113,14 @@ async function withStatus(
   return { where: { ...where, status }, except: { id: exhausted } };
 }
 
-async function listKeys(call: AdminCall<undefined>): Promise<AnswerOf<typeof ApiKeyList>> {
-  const { query, stores } = call;
-  const tenant = await readTenant(call);
-  const page = readPage(query);
+async function selectKeys(call: AdminCall<undefined>, tenant: Tenant): Promise<ListOptions<ApiKeyRow>> {
+  const { query } = call;
   const type = readChoice(query, "type", keyKinds);
   const status = readChoice(query, "status", shownStatuses);
   const id = readIds(query);
   const allowed = await Promise.all(keyKinds.map((kind) => mayUseFamily(call, kind, "list")));
   const kind = keyKinds.filter((one, index) => allowed[index] && (type === undefined || type === one));
-  const where = { ...(id && { id }), kind };
-  const { rows, total } = await stores.apiKeys.list(tenant, {
-    ...(await withStatus(call, tenant, where, status)),
-    page,
-  });
-  return toList(await toRecords(call, rows, tenant.organisationId), total);
-}
-
-async function readKey(call: AdminCall<undefined>): Promise<ApiKey> {
-  const row = await findKey(call, "read");
-  const [record] = await toRecords(call, [row], row.organisationId);
-  return requireFound(record, "API key");
+  return withStatus(call, tenant, { ...(id && { id }), kind }, status);
 }
 
 /** The user a new key belongs to: a member of its workspace. */
@@ -275,18 +262,15 @@ function nextStatus(row: ApiKeyRow, expiresAt: number | null | undefined, now: n
   return end !== null && end <= now ? "expired" : "active";
 }
 
-async function updateKey(call: AdminCall<UpdateApiKey>) {
-  const { body, context, now, stores } = call;
-  const row = await findKey(call, "update", body.workspace_id);
+async function updateKey(call: AdminCall<UpdateApiKey>, { row, tenant }: Found<"apiKeys">) {
+  const { body, context, now } = call;
   requireSameOwner(body, row);
   const kind = row.kind;
   const scopes = body.scopes && readScopes(kind, body.scopes);
   if (scopes) requireGrantable(context.principal, kind, scopes);
-  const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId };
   const { organisation, rules } = await readRules(call, { kind, ...tenant });
   const expiresAt = body.expires_at === undefined ? undefined : decideExpiry(body.expires_at, rules, row.createdAt);
   const usageLimits = body.usage_limits && toStoredUsage(body.usage_limits, now, row.usageLimits);
-  const isReset = body.reset_usage === true;
   const defaults = await readDefaults(
     call,
     { ...tenant, organisation },
@@ -294,116 +278,86 @@ async function updateKey(call: AdminCall<UpdateApiKey>) {
   );
   return {
     answer: {},
-    recordId: row.id,
-    statements: [
-      stores.apiKeys.update(
-        tenant,
-        { id: row.id },
-        {
-          name: body.name,
-          description: body.description,
-          alertEmails: body.alert_emails,
-          priority: body.priority,
-          scopes: scopes && JSON.stringify(scopes),
-          defaults,
-          expiresAt,
-          usageLimits,
-          rateLimits: body.rate_limits === undefined ? undefined : toRateLimits(body.rate_limits),
-          status: nextStatus(row, expiresAt, now),
-          lastResetAt: isReset ? now : undefined,
-          lastUpdatedAt: now,
-        },
-      ),
-      // what was granted by a sign-in with the key ends with the right, also if the key gets it again
-      ...(scopes && !scopes.includes("mcp.invoke")
-        ? [context.services.oauth.store.revokeFamiliesOfKey(row.id, now)]
-        : []),
-    ],
+    columns: {
+      name: body.name,
+      description: body.description,
+      alertEmails: body.alert_emails,
+      priority: body.priority,
+      scopes: scopes && JSON.stringify(scopes),
+      defaults,
+      expiresAt,
+      usageLimits,
+      rateLimits: body.rate_limits === undefined ? undefined : toRateLimits(body.rate_limits),
+      status: nextStatus(row, expiresAt, now),
+      lastResetAt: body.reset_usage === true ? now : undefined,
+    },
+    // what was granted by a sign-in with the key ends with the right, also if the key gets it again
+    statements: scopes && !scopes.includes("mcp.invoke") ? endSignIns(call, row) : [],
   };
 }
 
-async function deleteKey(call: AdminCall<undefined>) {
-  const row = await findKey(call, "delete");
-  const tenant = { organisationId: row.organisationId, workspaceId: row.workspaceId };
-  const former = { formerDigest: null, formerOfAnyForm: false, transitionEndsAt: null };
-  const changes = { status: "revoked" as const, ...former, lastUpdatedAt: call.now };
-  return {
-    answer: {},
-    recordId: row.id,
-    statements: [
-      call.stores.apiKeys.update(tenant, { id: row.id }, changes),
-      call.context.services.oauth.store.revokeFamiliesOfKey(row.id, call.now),
-    ],
-  };
+/** Ends what was granted by sign-ins with a key. */
+function endSignIns({ context, now }: AdminCall<unknown>, { id }: ApiKeyRow): Statement[] {
+  return [context.services.oauth.store.revokeFamiliesOfKey(id, now)];
 }
 
-const row = { tag: "API keys" } as const;
 const access = (verb: string) => ({
   keys: "any" as const,
   scopes: keyKinds.map((kind) => `${families[kind]}.${verb}`),
 });
-const audit = (action: string) => ({ resource: "api_keys", action, store: "apiKeys" as const });
-const workspaceQuery = { name: "workspace_id", description: "One workspace, for keys of the organisation" };
+
+const keys = defineRecord({
+  tag: "API keys",
+  path: "/v1/api-keys",
+  words: { one: "an API key", many: "API keys" },
+  store: "apiKeys",
+  audit: "api_keys",
+  access,
+  find: findKey,
+});
+
+/** What endpoints say that create a key, whose kind their path names. */
+const creating = {
+  tag: "API keys",
+  method: "POST",
+  audit: { resource: "api_keys", action: "create", store: "apiKeys" },
+} as const;
 
 /** Endpoints of API keys. */
 export const apiKeyEndpoints: readonly AdminEndpoint[] = [
-  defineRead({
-    ...row,
-    method: "GET",
-    path: "/v1/api-keys",
+  keys.list({
     summary: "List API keys, masked",
-    access: access("list"),
+    response: ApiKeyList,
     query: [
-      workspaceQuery,
-      { name: "current_page", description: "Page, counted from 0" },
-      { name: "page_size", description: "1 to 1000, default 50" },
       { name: "ids", description: "Ids, separated by commas" },
       { name: "type", description: keyKinds.join(", ") },
       { name: "status", description: shownStatuses.join(", ") },
     ],
-    response: ApiKeyList,
-    handle: listKeys,
+    select: selectKeys,
+    show: (rows, call, { organisationId }) => toRecords(call, rows, organisationId),
   }),
-  defineRead({
-    ...row,
-    method: "GET",
-    path: "/v1/api-keys/:id",
+  keys.show({
     summary: "Show an API key, masked",
-    access: access("read"),
     query: [workspaceQuery],
     response: ApiKey,
-    handle: readKey,
+    async show({ row }, call) {
+      const [record] = await toRecords(call, [row], row.organisationId);
+      return requireFound(record, "API key");
+    },
   }),
-  defineWrite({
-    ...row,
-    method: "PUT",
-    path: "/v1/api-keys/:id",
-    summary: "Change an API key",
-    access: access("update"),
-    audit: audit("update"),
-    body: UpdateApiKey,
-    response: NoContent,
-    handle: updateKey,
-  }),
-  defineWrite({
-    ...row,
-    method: "DELETE",
-    path: "/v1/api-keys/:id",
+  keys.change({ body: UpdateApiKey, response: NoContent, decide: updateKey }),
+  keys.remove({
     summary: "Revoke an API key, with immediate effect",
-    access: access("delete"),
-    audit: audit("delete"),
     query: [workspaceQuery],
-    response: NoContent,
-    handle: deleteKey,
+    archives: { status: "revoked", formerDigest: null, formerOfAnyForm: false, transitionEndsAt: null },
+    before: async (call, { row }) => endSignIns(call, row),
   }),
   // before the endpoint that creates keys, whose path matches this one too
-  defineWrite({
-    ...row,
+  keys.write({
     method: "POST",
-    path: "/v1/api-keys/:id/rotate",
+    at: "/rotate",
+    verb: "rotate",
     summary: "Rotate the secret of an API key",
-    access: access("rotate"),
-    audit: audit("rotate"),
     bodyOptional: true,
     body: RotateApiKey,
     response: RotatedApiKey,
@@ -411,27 +365,20 @@ export const apiKeyEndpoints: readonly AdminEndpoint[] = [
   }),
   ...keyKinds.map((kind) =>
     defineWrite({
-      ...row,
-      method: "POST",
+      ...creating,
       path: `/v1/api-keys/${kind.replace("-", "/")}`,
       summary: `Create a key: ${kind}`,
-      access: {
-        keys: kind === "organisation-service" ? "admin" : "any",
-        scopes: [`${kind.replace("-", "_")}_api_keys.create`],
-      },
-      audit: audit("create"),
+      access: { keys: kind === "organisation-service" ? "admin" : "any", scopes: [`${families[kind]}.create`] },
       body: CreateApiKey,
       response: CreatedApiKey,
       handle: (call) => createKey(call, kind),
     }),
   ),
   defineWrite({
-    ...row,
-    method: "POST",
+    ...creating,
     path: "/v1/api-keys/:type/:subtype",
     access: access("create"),
-    summary: "Refuses unknown keyKinds of key",
-    audit: audit("create"),
+    summary: "Refuses unknown kinds of key",
     handle: async () => refuseField("type", "must be organisation/service, workspace/service or workspace/user"),
   }),
 ];
