@@ -62,6 +62,8 @@ export interface RecordDeclaration<Name extends RecordStoreName> {
   readonly ofOrganisation?: boolean;
   /** Views of workspaces are read with the organisation's records: a change of one makes all of them stale. */
   readonly isReadByWorkspaces?: boolean;
+  /** Values of the path parameter that are other paths. */
+  readonly reserved?: readonly string[];
   /** Paths name it by its id alone, not by its slug. */
   readonly hasIdsOnly?: boolean;
   /** Finds the record that a path names, if that takes more than the tenant. @param verb What the caller wants to do. */

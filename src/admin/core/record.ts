@@ -335,9 +335,15 @@ class RecordEndpoints<Name extends RecordStoreName> {
   }
 
   #row<Method extends AdminEndpoint["method"]>(method: Method, path: string, verb: string) {
-    const { tag, access } = this.#kind;
+    const { tag, access, param = "id", reserved } = this.#kind;
     const own = typeof access === "string" ? { keys: "any" as const, scopes: [`${access}.${verb}`] } : access(verb);
-    return { tag, method, path, access: own };
+    return {
+      tag,
+      method,
+      path,
+      access: own,
+      ...(reserved && path === this.#one && { reserved: { [param]: reserved } }),
+    };
   }
 
   #audited(action: string) {

@@ -4,24 +4,26 @@ import { deniedFieldsOf } from "../../control/log-visibility.ts";
 import type { LogExportRow } from "../../db/tables/log-exports.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
 import { readLogSight } from "../../endpoint/role.ts";
-import { type AdminEndpoint, definePublicEndpoint, type Endpoint } from "../../endpoint.ts";
+import { definePublicEndpoint, type Endpoint } from "../../endpoint.ts";
 import { InvalidRequestError, NotFoundError, PermissionError } from "../../errors.ts";
 import { firstIdOf } from "../../lib/ids.ts";
 import {
   CreateLogExport,
   type ExportFilters,
   FieldRestrictions,
-  type LogExport,
+  LogExport,
   LogExportLink,
   LogExportList,
   LogExportMessage,
   LogExportReceipt,
-  LogExport as LogExportSchema,
   UpdateLogExport,
 } from "../../schemas/log-exports.ts";
-import { type AdminCall, defineRead, defineWrite } from "../core/endpoint.ts";
+import { type AdminCall, defineRead } from "../core/endpoint.ts";
 import { toJson } from "../core/json-column.ts";
-import { forbid, readPage, readTenant, refuseField, requireFound, requireId, toIso, toList } from "../core/request.ts";
+import { defineRecord, workspaceQuery } from "../core/record.ts";
+import type { Found, NewPlace } from "../core/record-definitions.ts";
+import { forbid, namedWorkspace, readTenant, refuseField, requireFound, requireId } from "../core/request.ts";
+import { shownBy } from "../core/shown-row.ts";
 import { requireOrganisation } from "../core/workspace-records.ts";
 import { contentFields } from "./fields.ts";
 import { deniedExportFilter, readExportQuery } from "./filters.ts";
@@ -34,32 +36,24 @@ const linkMs = 60 * 60_000;
 const maxRunning = 10;
 const running = "in_progress";
 
-function toExport(row: LogExportRow): LogExport {
+const toExport = shownBy(LogExport, (row: LogExportRow) => {
   const { filters, fields } = readStored(row);
   return {
-    id: row.id,
-    organisation_id: row.organisationId,
-    workspace_id: row.workspaceId,
     filters,
     requested_data: fields,
-    description: row.description,
     status: row.status as LogExport["status"], // the column has no other values
     error: row.failure,
     total_records: row.total,
-    created_by: row.createdBy,
-    created_at: toIso(row.createdAt) ?? "",
-    last_updated_at: toIso(row.lastUpdatedAt || row.createdAt) ?? "",
-    object,
   };
-}
+});
 
 /** Users see the exports that they created; services those of their workspace or organisation. */
 function seenBy({ context: { principal } }: AdminCall<unknown>) {
   return principal.userId === null ? {} : { createdBy: principal.userId };
 }
 
-async function findExport(call: AdminCall<unknown>, named?: unknown): Promise<LogExportRow> {
-  const tenant = await readTenant(call, named);
+async function findExport(call: AdminCall<unknown>): Promise<LogExportRow> {
+  const tenant = await readTenant(call, namedWorkspace(call));
   const id = requireId(call.params, "id", "export");
   return requireFound(await call.stores.logExports.find(tenant, { id, ...seenBy(call) }), "export");
 }
@@ -128,30 +122,26 @@ async function withFilterNames<Result>(filters: ExportFilters, run: () => Promis
   }
 }
 
-async function createExport(call: AdminCall<CreateLogExport>) {
-  const { body, stores, now, actor } = call;
-  const tenant = await readWorkspace(call);
+async function createExport(call: AdminCall<CreateLogExport>, { tenant, id }: NewPlace<"logExports">) {
+  const { body, actor } = call;
   const { userId } = await requireExportable(call, { fields: body.requested_data, filters: body.filters });
   const total = await withFilterNames(body.filters, () => countRows(call, tenant, body.filters, userId));
-  const id = crypto.randomUUID();
-  const statement = stores.logExports.insert(tenant, {
-    id,
-    ...tenant,
-    description: body.description ?? null,
-    filters: toJson(body.filters),
-    requestedData: [...new Set(body.requested_data)],
-    status: "draft",
-    createdBy: actor,
-    userId,
-    total,
-    createdAt: now,
-  });
-  return { answer: { id, total, object }, recordId: id, statements: [statement] };
+  return {
+    answer: { id, total, object },
+    columns: {
+      description: body.description ?? null,
+      filters: toJson(body.filters),
+      requestedData: [...new Set(body.requested_data)],
+      status: "draft",
+      createdBy: actor,
+      userId,
+      total,
+    },
+  };
 }
 
-async function updateExport(call: AdminCall<UpdateLogExport>) {
+async function updateExport(call: AdminCall<UpdateLogExport>, { row }: Found<"logExports">) {
   const { body, stores, now } = call;
-  const row = await findExport(call, body.workspace_id ?? undefined);
   if (row.status !== "draft") refuseField("status", `must be draft to change an export; it is ${row.status}`);
   await requireSame(call, row.workspaceId);
   const requested = body.requested_data ?? readStored(row).fields;
@@ -169,14 +159,13 @@ async function updateExport(call: AdminCall<UpdateLogExport>) {
       lastUpdatedAt: now,
     },
   );
-  return { answer: { id: row.id, total, object }, recordId: row.id, statements: [statement] };
+  return { answer: { id: row.id, total, object }, statements: [statement] };
 }
 
 const startable = ["draft", "failed", "stopped"];
 
-async function startExport(call: AdminCall<undefined>) {
+async function startExport(call: AdminCall<undefined>, { row }: Found<"logExports">) {
   const { stores, now } = call;
-  const row = await findExport(call);
   if (!startable.includes(row.status)) refuseField("status", `must be draft, failed or stopped; it is ${row.status}`);
   const { userId } = await requireExportable(call, readStored(row));
   const organisation = { organisationId: row.organisationId, workspaceId: null };
@@ -192,20 +181,17 @@ async function startExport(call: AdminCall<undefined>) {
   );
   return {
     answer: { message: "The export was started", object },
-    recordId: row.id,
     statements: [statement],
     applied: () => call.context.services.logExports.wake(),
   };
 }
 
-async function cancelExport(call: AdminCall<undefined>) {
+async function cancelExport(call: AdminCall<undefined>, { row }: Found<"logExports">) {
   const { stores, now, context } = call;
-  const row = await findExport(call);
   if (row.status !== running) refuseField("status", `must be in_progress; it is ${row.status}`);
   const change = { status: "stopped", fileId: null, leaseOwner: null, leaseUntil: 0, lastUpdatedAt: now };
   return {
     answer: { message: "The export was stopped", object },
-    recordId: row.id,
     statements: [
       stores.logExports.update(row, { id: row.id, status: running }, change),
       ...discardFile(row, context.services),
@@ -226,8 +212,7 @@ async function baseUrl(call: AdminCall<undefined>): Promise<string> {
   return url.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 
-async function createLink(call: AdminCall<undefined>) {
-  const row = await findExport(call);
+async function createLink(call: AdminCall<undefined>, { row }: Found<"logExports">) {
   await requireExportable(call, readStored(row));
   const { files, logExports } = call.context.services;
   if (row.status !== "success") refuseField("status", `must be success to download an export; it is ${row.status}`);
@@ -266,21 +251,30 @@ async function readContent(context: RequestContext) {
   return { ...reply, headers };
 }
 
-const row = { tag: "Log exports", access: { keys: "any" as const, scopes: ["logs.export"] } };
-const audit = (action: string) => ({ resource: "log_exports", action, store: "logExports" as const });
-const all = "/v1/logs/exports";
-const reserved = { id: ["field-restrictions"] };
-const one = { path: `${all}/:id`, reserved };
-const ofWorkspace = [{ name: "workspace_id", description: "A workspace, for keys of the organisation" }];
+const access = { keys: "any", scopes: ["logs.export"] } as const;
+const tag = "Log exports";
+const path = "/v1/logs/exports";
+
+const exported = defineRecord({
+  tag,
+  path,
+  words: { one: "an export", many: "exports" },
+  store: "logExports",
+  audit: "log_exports",
+  access: () => access,
+  reserved: ["field-restrictions"],
+  find: findExport,
+});
 
 /** Endpoints of log exports. */
 export const logExportEndpoints: readonly Endpoint[] = [
   defineRead({
-    ...row,
+    tag,
+    access,
     method: "GET",
-    path: `${all}/field-restrictions`,
+    path: `${path}/field-restrictions`,
     summary: "Show which fields cannot be exported",
-    query: ofWorkspace,
+    query: [workspaceQuery],
     response: FieldRestrictions,
     async handle(call) {
       await readTenant(call);
@@ -288,91 +282,51 @@ export const logExportEndpoints: readonly Endpoint[] = [
       return { deniedFields: [...deniedFieldsOf(await requireOrganisation(call))] };
     },
   }),
-  defineWrite({
-    ...row,
-    method: "POST",
-    path: all,
+  exported.create({
     summary: "Create an export of log rows",
-    audit: audit("create"),
     body: CreateLogExport,
     response: LogExportReceipt,
-    handle: createExport,
+    tenant: readWorkspace,
+    decide: createExport,
   }),
-  defineRead({
-    ...row,
-    method: "GET",
-    path: all,
+  exported.list({
     summary: "List exports, newest first",
-    query: [
-      ...ofWorkspace,
-      { name: "current_page", description: "Page, counted from 0" },
-      { name: "page_size", description: "Exports of a page, 1 to 1000, default 1000" },
-    ],
     response: LogExportList,
-    async handle(call) {
-      const page = readPage(call.query, { size: 1_000 });
-      const { rows, total } = await call.stores.logExports.list(await readTenant(call), { where: seenBy(call), page });
-      return toList(rows.map(toExport), total);
-    },
+    page: 1_000,
+    select: (call) => ({ where: seenBy(call) }),
+    show: (rows) => rows.map(toExport),
   }),
-  defineRead({
-    ...row,
-    ...one,
-    method: "GET",
-    summary: "Show an export",
-    response: LogExportSchema,
-    handle: async (call) => toExport(await findExport(call)),
-  }),
-  defineWrite({
-    ...row,
-    ...one,
-    method: "PUT",
+  exported.show({ response: LogExport, show: ({ row }) => toExport(row) }),
+  exported.change({
     summary: "Change an export that was not started",
-    audit: audit("update"),
     body: UpdateLogExport,
     response: LogExportReceipt,
-    handle: updateExport,
+    decide: updateExport,
   }),
-  ...defineActions(),
-  defineRead({
-    ...row,
-    method: "GET",
-    path: `${all}/:id/download`,
+  ...(["start", "cancel"] as const).map((verb) =>
+    exported.write({
+      method: "POST",
+      at: `/${verb}`,
+      verb,
+      summary: verb === "start" ? "Start an export" : "Stop an export",
+      response: LogExportMessage,
+      handle: verb === "start" ? startExport : cancelExport,
+    }),
+  ),
+  exported.read({
+    at: "/download",
+    verb: "read",
     summary: "Get a link to the file of an export",
     response: LogExportLink,
     handle: createLink,
   }),
   definePublicEndpoint({
     method: "GET",
-    path: `${all}/:id/content`,
-    tag: "Log exports",
+    path: `${path}/:id/content`,
+    tag,
     summary: "Download the file of an export by its signed link",
     access: "public",
     errorForm: "admin",
     handle: readContent,
   }),
 ];
-
-/** Starting and stopping. */
-function defineActions(): AdminEndpoint[] {
-  return [
-    defineWrite({
-      ...row,
-      method: "POST",
-      path: `${all}/:id/start`,
-      summary: "Start an export",
-      audit: audit("start"),
-      response: LogExportMessage,
-      handle: startExport,
-    }),
-    defineWrite({
-      ...row,
-      method: "POST",
-      path: `${all}/:id/cancel`,
-      summary: "Stop an export",
-      audit: audit("cancel"),
-      response: LogExportMessage,
-      handle: cancelExport,
-    }),
-  ];
-}

@@ -149,7 +149,7 @@ type StoreOf<Row> = { get(tenant: Tenant, idOrSlug: string): Promise<Row | undef
 
 /** Names of the stores whose rows are records: they have an id. */
 export type RecordStoreName = {
-  [Name in keyof ControlStores]: ControlStores[Name] extends StoreOf<{ id: string; organisationId: string }>
+  [Name in keyof ControlStores]: ControlStores[Name] extends StoreOf<{ id: string; organisationId: string | null }>
     ? Name
     : never;
 }[keyof ControlStores];
