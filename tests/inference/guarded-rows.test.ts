@@ -255,13 +255,20 @@ test("model rules check forwarded requests and sessions", async () => {
   assert.equal(await passTo("/v1/anything?model=bad", '{"model": "good"}'), 446);
   assert.equal(await passTo("/v1/realtime/client_secrets", '{"model": "good", "session": {"model": "bad"}}'), 446);
   assert.equal(await passTo("/v1/anything", '{"model": "good"}', { "x-amzn-sagemaker-target-model": "bad" }), 446);
-  for (const more of [{ models: ["bad"] }, { MODEL: "bad" }, { fallbacks: [{ model: "bad" }] }]) {
+  for (const more of [{ MODEL: "bad" }, { fallbacks: [{ model: "bad" }] }]) {
     const body = JSON.stringify({ model: "good", messages, ...more });
     assert.equal(await passTo("/v1/chat/completions", body), 446, body);
   }
   const schema = { type: "object", properties: { model: { type: "string" } } };
   const tools = [{ type: "function", function: { name: "f", parameters: schema } }];
-  wire.answer = () => new Response("nobody is here", { status: 503 });
+  const called: unknown[] = [];
+  wire.answer = () => {
+    called.push(JSON.parse(String(wire.init?.body)).model);
+    return new Response("nobody is here", { status: 503 });
+  };
+  // each model of the fallback is checked before it is called
+  assert.equal(await passTo("/v1/chat/completions", JSON.stringify({ model: "good", models: ["bad"], messages })), 446);
+  assert.deepEqual(called, ["good"]);
   assert.equal(await passTo("/v1/chat/completions", JSON.stringify({ model: "good", messages, tools })), 503);
   wire.answer = () => new Response("{}");
   assert.equal((await askSession("model=good&deployment=bad")).status, 446);
