@@ -197,10 +197,18 @@ const cases: readonly (readonly [what: string, asked: Asked, outcome: string])[]
   ["a form too long to be read", form([["model", "gpt-4"]], filler.repeat(8)), unclear],
   ["a form without a boundary", { ...form([]), headers: { "content-type": "multipart/form-data" } }, unclear],
   [
-    "further models of a unified request",
+    "no further model of a unified request that another answers",
     {
       path: "/v1/chat/completions",
       body: json({ model: "gpt-4", models: ["gpt-4o"], messages: [{ role: "user", content: "Hi" }] }),
+    },
+    passed,
+  ],
+  [
+    "a further model of a unified request whose turn comes",
+    {
+      path: "/v1/chat/completions",
+      body: json({ models: ["gpt-4o"], messages: [{ role: "user", content: "Hi" }] }),
     },
     met,
   ],
