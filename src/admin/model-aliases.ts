@@ -95,12 +95,17 @@ async function showAliases(
 async function toTarget(
   { stores }: AdminCall<unknown>,
   tenant: Tenant,
-  { model, config }: CreateModelAlias["target"],
+  { model, config, pool }: CreateModelAlias["target"],
 ): Promise<AliasTarget> {
+  const requireProvider = async (name: string, param: string) =>
+    requireReferenced(await stores.providers.find(tenant, { slug: readStoredName(name)?.slug ?? "" }), param);
   if (model !== undefined) {
-    const provider = await stores.providers.find(tenant, { slug: readStoredName(model)?.slug ?? "" });
-    requireReferenced(provider, "target.model");
+    await requireProvider(model, "target.model");
     return { model };
+  }
+  if (pool) {
+    await Promise.all(pool.models.map((one, index) => requireProvider(one.model, `target.pool.models.${index}.model`)));
+    return { pool };
   }
   const row = await stores.configs.get(tenant, config ?? "");
   const { slug } = requireReferenced(row?.status === "active" ? row : undefined, "target.config");

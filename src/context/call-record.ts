@@ -115,7 +115,7 @@ export interface UncountedCall {
 /** A name that a request uses as its model and that leads to a model or a config. */
 export interface NamedTarget {
   readonly name: string;
-  /** Where it leads: `@provider/model`, or the slug of a config. */
+  /** Where it leads: models as `@provider/model`, or the slug of a config. */
   readonly leadsTo: string;
   /** The targets of a config set the model; else it is `leadsTo`. */
   readonly isConfig: boolean;

@@ -3,6 +3,7 @@ import type { ControlStores } from "../db/stores/control.ts";
 import type { ModelAliasRow } from "../db/tables/model-aliases.ts";
 import type { Tenant } from "../db/tenant-store.ts";
 import { type AppliedLimit, limitsOf } from "../policies/applied.ts";
+import type { AliasTarget } from "../schemas/model-aliases.ts";
 import { holderOfAlias } from "./limit-holders.ts";
 import type { Members } from "./members.ts";
 
@@ -47,4 +48,10 @@ export function mayUseAlias(
   if (workspaces && !workspaces.includes(caller.workspaceId ?? "")) return false;
   if (!keys && !roles) return true;
   return keys?.includes(caller.keyId) === true || roles?.includes(roleOf(caller, members) ?? "") === true;
+}
+
+/** The models of stored providers that an alias names itself; none where it leads to a config. */
+export function modelsOfTarget(target: AliasTarget): readonly string[] {
+  if ("model" in target) return [target.model];
+  return "pool" in target ? target.pool.models.map(({ model }) => model) : [];
 }

@@ -34,17 +34,48 @@ const TargetModel = v.pipe(
   ),
 );
 
-/** Where requests with the alias go: one of both. */
-const Target = v.pipe(
-  closedObject({ model: v.optional(TargetModel), config: v.optional(Reference) }),
+const poolModes = ["fallback", "loadbalance"] as const;
+const weight = v.pipe(
+  v.number("must be a number"),
+  v.minValue(0, "must be at least 0"),
+  v.maxValue(1e12, "must be at most 1000000000000"),
+);
+
+/** Some models: each after the failure of those before it, or one by weight. */
+const Pool = v.pipe(
+  closedObject({
+    mode: v.optional(v.picklist(poolModes, "must be fallback or loadbalance")),
+    models: v.pipe(
+      v.array(closedObject({ model: TargetModel, weight: v.optional(weight) })),
+      v.minLength(2, "must have at least two models: one alone is target.model"),
+      v.maxLength(50, "must have at most 50 models"),
+    ),
+  }),
   v.check(
-    ({ model, config }) => (model === undefined) !== (config === undefined),
-    "must have model or config, not both",
+    ({ mode, models }) => mode === "loadbalance" || models.every((one) => one.weight === undefined),
+    "must have weights only with the mode loadbalance",
+  ),
+  v.check(({ models }) => models.some((one) => one.weight !== 0), "must have a model with weight"),
+);
+
+/** Where requests with the alias go: one of them. */
+const Target = v.pipe(
+  closedObject({ model: v.optional(TargetModel), config: v.optional(Reference), pool: v.optional(Pool) }),
+  v.check(
+    (target) => Object.values(target).filter((one) => one !== undefined).length === 1,
+    "must have one of model, config and pool",
   ),
 );
 
+/** A pool as it is stored. */
+export interface AliasPool {
+  /** Default: fallback. */
+  readonly mode?: (typeof poolModes)[number] | undefined;
+  readonly models: readonly { readonly model: string; readonly weight?: number | undefined }[];
+}
+
 /** A target as it is stored; a config by its slug. */
-export type AliasTarget = { readonly model: string } | { readonly config: string };
+export type AliasTarget = { readonly model: string } | { readonly config: string } | { readonly pool: AliasPool };
 
 const aliasRoles = ["admin", "manager", "member"] as const;
 
@@ -101,7 +132,16 @@ export type UpdateModelAlias = v.InferOutput<typeof UpdateModelAlias>;
 export const ModelAlias = v.object({
   id: v.string(),
   name: v.string(),
-  target: v.object({ model: v.optional(v.string()), config: v.optional(v.string()) }),
+  target: v.object({
+    model: v.optional(v.string()),
+    config: v.optional(v.string()),
+    pool: v.optional(
+      v.object({
+        mode: v.optional(v.picklist(poolModes)),
+        models: v.array(v.object({ model: v.string(), weight: v.optional(v.number()) })),
+      }),
+    ),
+  }),
   organisation_id: v.string(),
   /** Null for aliases of the organisation. */
   workspace_id: v.nullable(v.string()),

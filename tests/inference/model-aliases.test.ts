@@ -467,3 +467,69 @@ test("an alias is listed with what holds for all models that it leads to", async
   assert.deepEqual([two.context_length, two.pricing], [small.context_length, undefined]);
   assert.equal((await read("facts-unknown")).context_length, undefined);
 });
+
+test("an alias of the organisation leads to a pool, in each workspace that has the providers", async () => {
+  const models = [{ model: "@main/broken" }, { model: "@main/spare" }];
+  const id = await alias("pooled", { pool: { models } }, {}, adminKey);
+  const response = await ask("pooled");
+  assert.deepEqual(await served(Promise.resolve(response)), ["spare", "spare"]);
+  const row = await waitForLog(gateway, response.headers.get("x-gateway-trace-id") ?? "");
+  const { requested_model, mode, attempts } = row as object as Record<string, unknown>; // members of some rows
+  assert.deepEqual([requested_model, mode, (attempts as unknown[]).length], ["pooled", "fallback", 2]);
+  const shown = await done(call(gateway, `GET /model-aliases/${id}`, { key }));
+  assert.deepEqual([shown.target, shown.workspace_id], [{ pool: { models } }, null]);
+  const list = await readJson<{ data: { id: string; alias_of?: string }[] }>(
+    await gateway.fetch("/v1/models", { headers: { "x-gateway-api-key": key } }),
+  );
+  assert.equal(list.data.find((one) => one.id === "pooled")?.alias_of, "@main/broken, @main/spare");
+  await done(call(gateway, `DELETE /model-aliases/${id}`, { key: adminKey }));
+});
+
+test("a pool by weight calls only models with weight, and says what it leads to where it cannot be used", async () => {
+  await createProvider("passing");
+  const models = [
+    { model: "@passing/a/b:c", weight: 1 },
+    { model: "@main/broken", weight: 0 },
+  ];
+  await alias("weighted", { pool: { mode: "loadbalance", models } });
+  for (let index = 0; index < 5; index++) assert.deepEqual(await served(ask("weighted")), ["a/b:c", "a/b:c"]);
+  await done(call(gateway, "DELETE /providers/passing", { key }));
+  assert.equal(await refusal(ask("weighted"), "weighted"), "400 model_alias_target_missing");
+});
+
+for (const [pool, param, message] of [
+  [{ models: [{ model: "@main/a" }] }, "target.pool.models", /at least two models/],
+  [
+    { models: [{ model: "@main/a", weight: 1 }, { model: "@main/b" }] },
+    "target.pool",
+    /only with the mode loadbalance/,
+  ],
+  [
+    {
+      mode: "loadbalance",
+      models: [
+        { model: "@main/a", weight: 0 },
+        { model: "@main/b", weight: 0 },
+      ],
+    },
+    "target.pool",
+    /a model with weight/,
+  ],
+  [{ models: [{ model: "@main/a" }, { model: "fast" }] }, "target.pool.models.1.model", /cannot lead to another one/],
+  [{ models: [{ model: "@main/a" }, { model: "@nobody/b" }] }, "target.pool.models.1.model", /./],
+  [
+    { mode: "single", models: [{ model: "@main/a" }, { model: "@main/b" }] },
+    "target.pool.mode",
+    /fallback or loadbalance/,
+  ],
+] as const) {
+  test(`an alias is refused with the pool ${JSON.stringify(pool)}`, async () => {
+    const { status, body } = await call(gateway, "POST /model-aliases", {
+      key,
+      body: { name: "wrong", target: { pool } },
+    });
+    assert.ok(status === 400 || status === 404, `${status}`);
+    assert.match(JSON.stringify(body), message);
+    assert.equal(Object(body.error).param, param);
+  });
+}

@@ -1748,9 +1748,12 @@ export const en = {
       nameHelp: "What requests write as the model: letters, digits and . _ : / + -",
       target: "Leads to",
       model: "Model",
-      modelHelp: "A model of a provider: @slug/model. Leave it empty for a config.",
+      modelHelp: "A model of a provider: @slug/model. Leave it empty for a config or a pool.",
       config: "Config",
       noConfig: "No config",
+      pool: "Pool",
+      poolHelp:
+        'Several models: {"mode": "fallback", "models": [{"model": "@openai/gpt-5"}, …]}, or loadbalance with weights',
       enabled: "Enabled",
       tags: "Tags",
       metadata: "Metadata",

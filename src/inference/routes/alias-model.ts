@@ -62,10 +62,20 @@ function listTargets(slug: string, view: WorkspaceView, services: Parts): Config
   }
 }
 
-/** An alias of a config, with what holds for all of its targets. One target has a price, several may differ. */
+/** The models of an alias of a config or a pool; undefined for targets whose model the request decides. */
+function modelsOfAlias({ id, alias_of: slug = "" }: CatalogueModel, view: WorkspaceView, services: Parts) {
+  const target = view.modelAliases?.get(id)?.row.target;
+  if (!target || !("pool" in target)) return listTargets(slug, view, services).map((leaf) => toModel(leaf, view));
+  return target.pool.models.map(({ model }) => {
+    const { slug: provider = "", model: name = "" } = readStoredName(model) ?? {};
+    return { slug: name, provider };
+  });
+}
+
+/** An alias of a config or a pool, with what holds for all of its targets. One target has a price, several may differ. */
 function describePool(entry: CatalogueModel, view: WorkspaceView, services: Parts): ListedModel {
-  const { id, created, owned_by: service, alias_of: slug = "" } = entry;
-  const models = listTargets(slug, view, services).map((leaf) => toModel(leaf, view));
+  const { id, created, owned_by: service } = entry;
+  const models = modelsOfAlias(entry, view, services);
   const known = models.filter((model) => model !== undefined);
   const listed = known.map((model) => describeModel({ id, created, ...model }, view, services));
   const facts = known.length === 0 || known.length < models.length ? {} : commonFacts(listed.map((one) => one.facts));

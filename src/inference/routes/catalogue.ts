@@ -1,5 +1,5 @@
 import type { CallerContext } from "../../context.ts";
-import type { StoredAlias } from "../../control/alias-library.ts";
+import { modelsOfTarget, type StoredAlias } from "../../control/alias-library.ts";
 import type { StoredProvider } from "../../control/provider-library.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import { readStoredName } from "../../control/stored-name.ts";
@@ -18,11 +18,11 @@ export interface CatalogueModel {
   owned_by: string;
   /** The provider's own name of the model. */
   slug: string;
-  /** Slug of the stored provider; null for an alias of a config. */
+  /** Slug of the stored provider; null for an alias of a config or a pool. */
   provider: string | null;
   /** Slug of the service behind it; null as above. */
   ai_service: string | null;
-  /** What an alias leads to: `@provider/model`, or the slug of a config. Absent for models. */
+  /** What an alias leads to: models as `@provider/model`, or the slug of a config. Absent for models. */
   alias_of?: string;
 }
 
@@ -56,7 +56,7 @@ function toAliasModel({ row: { name, target, createdAt } }: StoredAlias, view: W
     slug: named?.model ?? name,
     provider: stored?.row.slug ?? null,
     ai_service: service,
-    alias_of: "model" in target ? target.model : target.config,
+    alias_of: "config" in target ? target.config : modelsOfTarget(target).join(", "),
   };
 }
 

@@ -1,10 +1,13 @@
+import type { NamedTarget } from "../../context/call-record.ts";
 import type { CallerContext, Services } from "../../context.ts";
-import { mayUseAlias, type StoredAlias } from "../../control/alias-library.ts";
+import { mayUseAlias, modelsOfTarget, type StoredAlias } from "../../control/alias-library.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import { readStoredName } from "../../control/stored-name.ts";
 import { type GatewayError, InvalidRequestError, PermissionError } from "../../errors.ts";
+import { crc32 } from "../../lib/hash.ts";
 import type { AppliedLimit } from "../../policies/applied.ts";
-import { defaultConfig, fromSaved, impliedConfig, type RequestConfig } from "./saved-config.ts";
+import type { AliasPool } from "../../schemas/model-aliases.ts";
+import { defaultConfig, fromSaved, impliedConfig, type RequestConfig, requireConfig } from "./saved-config.ts";
 import { namesProvider } from "./target.ts";
 
 const noLimits: readonly AppliedLimit[] = [];
@@ -23,6 +26,30 @@ function refuseMissing(name: string, what: string): never {
   });
 }
 
+const hasProvider = (model: string, { providers }: WorkspaceView): boolean =>
+  providers.has(readStoredName(model)?.slug ?? "");
+
+/** The config that a pool stands for. */
+function fromPool(
+  { mode = "fallback", models }: AliasPool,
+  { name, limits }: Pick<NamedTarget, "name" | "limits">,
+  { view, services: { routing } }: { view: WorkspaceView; services: Pick<Services, "routing"> },
+): RequestConfig {
+  const targets = models.map(({ model, weight }) => {
+    const named = readStoredName(model);
+    return {
+      provider: `@${named?.slug}`,
+      override_params: { model: named?.model },
+      ...(weight !== undefined && { weight }),
+    };
+  });
+  const text = JSON.stringify({ strategy: { mode }, targets });
+  const node = requireConfig(routing.read(text, view.workspace.id));
+  const leadsTo = models.map(({ model }) => model).join(", ");
+  const named = { name, leadsTo, isConfig: true, limits };
+  return { node, id: `${text.length}.${crc32(text)}`, slug: null, view, isImplied: false, named };
+}
+
 /** The config that an alias stands for: a saved one, or one without effect, where it stands for a model. */
 function readAlias(
   { row: { name, target }, limits }: StoredAlias,
@@ -33,8 +60,9 @@ function readAlias(
     const saved = view.configs.get(target.config) ?? refuseMissing(name, `the config ${target.config}, which`);
     return { ...fromSaved(saved, view, services), named: { name, leadsTo: target.config, isConfig: true, limits } };
   }
-  const stored = readStoredName(target.model);
-  if (!stored || !view.providers.has(stored.slug)) refuseMissing(name, `${target.model}, and the provider`);
+  const missing = modelsOfTarget(target).find((model) => !hasProvider(model, view));
+  if (missing !== undefined) refuseMissing(name, `${missing}, and the provider`);
+  if ("pool" in target) return fromPool(target.pool, { name, limits }, { view, services });
   return { ...impliedConfig(view, services), named: { name, leadsTo: target.model, isConfig: false, limits } };
 }
 
@@ -103,10 +131,10 @@ export function configOfModel(model: string, context: CallerContext, view: Works
 
 /** The aliases that a caller may use now. */
 export function listAliases(context: CallerContext, view: WorkspaceView): StoredAlias[] {
-  const { modelAliases, members, configs, providers } = view;
+  const { modelAliases, members, configs } = view;
   if (!mayNameAlias(context, view) || isLocked(context, view)) return [];
   const exists = ({ row: { target } }: StoredAlias): boolean =>
-    "config" in target ? configs.has(target.config) : providers.has(readStoredName(target.model)?.slug ?? "");
+    "config" in target ? configs.has(target.config) : modelsOfTarget(target).every((model) => hasProvider(model, view));
   const usable = (alias: StoredAlias): boolean =>
     alias.row.enabled && mayUseAlias(alias, context.principal, members) && exists(alias);
   return [...(modelAliases?.values() ?? [])].filter(usable);
