@@ -188,7 +188,9 @@ export function toRoutingConfigSchema(convert: JsonSchemaOf): object {
       strategy: { ...strategy, required: ["mode"] },
       server_tools: { type: "object", properties: { web_search: webSearch } },
       shadow: {
-        ...object(shadowMembers, shadowDescriptions, { target: { $ref: routingConfigReference } }),
+        ...object(shadowMembers, shadowDescriptions, {
+          target: { $ref: routingConfigReference, description: "What gets the copies: a config with one provider" },
+        }),
         required: ["target", "share"],
       },
       targets: { type: "array", minItems: 1, items: { $ref: routingConfigReference } },

@@ -50,9 +50,17 @@ const analytics = [
   ...["users", "ai-models", "metadata/{key}", "provider", "integration", "ai_service", "model"].map(
     (name) => `groups/${name}`,
   ),
-  ...["status_code", "api_key", "region", "zero_retention", "config", "prompt", "workspace", "workspaces"].map(
-    (name) => `groups/${name}`,
-  ),
+  ...[
+    "status_code",
+    "api_key",
+    "region",
+    "zero_retention",
+    "config",
+    "prompt",
+    "variant",
+    "workspace",
+    "workspaces",
+  ].map((name) => `groups/${name}`),
 ];
 
 const rules: readonly Rule[] = [
