@@ -4,6 +4,7 @@ import { namesSavedConfig } from "../lib/config-name.ts";
 import type { Mac } from "../lib/hash.ts";
 import { credentialHeaders, gatewayCredentials, isSecretHeader } from "../lib/secret-names.ts";
 import { runNow, type Steps } from "../lib/steps.ts";
+import { toAsciiShadow } from "./ascii-shadow.ts";
 import { createSecretForms } from "./secret-forms.ts";
 import { createMemberMask, masked } from "./secret-members.ts";
 
@@ -113,8 +114,10 @@ export function createRedactor(options: RedactorOptions): Redactor {
   const members = createMemberMask(options.secretMembers);
   const mayHoldSecret = (value: string): boolean => forms.mayStandIn(value) || members.mayStandIn(value);
   function* textSteps(value: string): Steps<string> {
-    const shown = members.mayStandIn(value) ? yield* members.mask(value) : value;
-    return forms.mayStandIn(shown) ? yield* forms.mask(shown) : shown;
+    const sought = toAsciiShadow(value);
+    const shown = members.mayStandIn(sought) ? yield* members.mask(value, sought) : value;
+    const mayStandIn = forms.mayStandIn(shown === value ? sought : toAsciiShadow(shown));
+    return mayStandIn ? yield* forms.mask(shown) : shown;
   }
   const text = (value: string): string =>
     mayHoldSecret(value) ? runNow(textSteps(value), Number.POSITIVE_INFINITY) : value;

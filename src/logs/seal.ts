@@ -75,18 +75,26 @@ export function sealDetails(record: LogRecord, redactor: Redactor): LogDetails {
   return sealed;
 }
 
+/** Rows of so many bytes mostly hold something that has to be looked at more closely: each body is, and none is read twice. */
+const longRow = 16 * 1024;
+
 /** Bodies as one text, and their lengths in characters. */
 function* sealBodies(bodies: Uint8Array, lengths: string, masks: Masks): Steps<{ text: string; lengths: string }> {
   const { redactor, values, rows } = masks;
   const isFine = (text: string) =>
     !(text.includes("\0") || text.includes("data:") || redactor.mayHoldSecret(text)) &&
     !values.some((one) => one.mayStandIn(text));
-  const whole = decoder.decode(bodies);
-  // in ASCII, the usual case, a body has as many characters as bytes
-  if (whole.length === bodies.length && isFine(whole)) return { text: whole, lengths };
+  const isLong = bodies.length >= longRow * rows.length;
+  if (!isLong) {
+    const whole = decoder.decode(bodies);
+    // in ASCII, the usual case, a body has as many characters as bytes
+    if (whole.length === bodies.length && isFine(whole)) return { text: whole, lengths };
+  }
   const texts = readBodies(bodies, lengths);
-  const text = texts.flat().join("");
-  if (isFine(text)) return { text, lengths: toLengths(texts) };
+  if (!isLong) {
+    const text = texts.flat().join("");
+    if (isFine(text)) return { text, lengths: toLengths(texts) };
+  }
   const sealed: BodyText = [];
   for (const [index, row] of texts.entries()) {
     const own = values[rows[index] ?? 0];

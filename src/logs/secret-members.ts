@@ -194,7 +194,8 @@ const stepsPerMember = 40;
 interface MemberMask {
   /** False where `mask` would change nothing. */
   mayStandIn(text: string): boolean;
-  mask(text: string): Steps<string>;
+  /** @param sought Its `toAsciiShadow`, which is searched for names. Default: the text. */
+  mask(text: string, sought?: string): Steps<string>;
 }
 
 /** The spellings of a name in snake_case. */
@@ -223,7 +224,7 @@ export function createMemberMask(names: readonly string[] = []): MemberMask {
   const kindOf = (name: string) => (secretNames.has(plainName(name)) ? "secret" : kindOfMember(name));
   return {
     mayStandIn: (text) => anywhere.test(text),
-    *mask(text) {
+    *mask(text, sought = text) {
       const lines = readLines(text);
       const replaced = new Replaced(text);
       let from = 0;
@@ -231,7 +232,7 @@ export function createMemberMask(names: readonly string[] = []): MemberMask {
       for (;;) {
         // the pattern is shared: another call may have used it between two steps
         candidate.lastIndex = from;
-        const match = candidate.exec(text);
+        const match = candidate.exec(sought);
         if (!match) return replaced.result();
         const next = maskMember(lines, match.index + lettersOfHint, { replaced, kindOf });
         steps += stepsPerMember + ((next - from) >> 3);
