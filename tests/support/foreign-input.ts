@@ -103,6 +103,7 @@ const readers: Readonly<Record<string, Bound>> = {
   "src/logs/index/fields.ts": own("ids of rows"),
   "src/logs/follow/cursor.ts": short("a cursor of some bytes"),
   "src/logs/charged.ts": own("a column of the log"),
+  "src/logs/ascii-shadow.ts": short("linear in a body, of which the log has the beginning"),
   "src/logs/seal.ts": own("a batch of rows"),
   "src/logs/secret-members.ts": steps,
   "src/logs/spill.ts": own("a batch of rows"),
