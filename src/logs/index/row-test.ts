@@ -120,6 +120,7 @@ export function hintsOf({ terms, conditions }: RowFilter): string[] {
     if ("orNone" in condition && condition.orNone) continue;
     const [only] = condition.oneOf;
     if (condition.field === "status") hints.push(`"status":${only}`);
+    else if (condition.field === "zeroRetention") hints.push(`"zero_retention":${only}`);
     else if (typeof only === "string" && plainText.test(only)) hints.push(JSON.stringify(only));
   }
   return hints;
