@@ -70,7 +70,11 @@ export type DeniedFields = ReadonlySet<string>;
 
 /** The denied field that a filter or a figure of a field of the index would reveal; undefined for other fields. */
 export function deniedFilter(field: string, denied: DeniedFields): string | undefined {
-  const name = field.startsWith("metadata.") ? "metadata" : fieldOfIndex[field];
+  const name = field.startsWith("metadata.\0")
+    ? fieldOfIndex.region
+    : field.startsWith("metadata.")
+      ? "metadata"
+      : fieldOfIndex[field];
   return name !== undefined && denied.has(name) ? name : undefined;
 }
 

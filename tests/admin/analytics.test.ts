@@ -145,6 +145,14 @@ const filters: Readonly<Record<string, RowFilter>> = {
     query: { region: "eu,ch", zero_retention: "true" },
     test: ({ labels }) => ["eu", "ch"].includes(String(labels?.region)) && labels?.zero_retention === true,
   },
+  "free labels": {
+    query: { labels: '{"tier":"gold","region":"us"}' },
+    test: ({ labels }) => labels?.tier === "gold" && labels.region === "us",
+  },
+  "a label that is true": {
+    query: { labels: '{"fast":true}' },
+    test: ({ labels }) => labels?.fast === true,
+  },
   variant: {
     query: { variant: "candidate,config.targets[0]" },
     test: ({ attempts }) => ["candidate", "config.targets[0]"].includes(variantOf(attempts)),
@@ -252,7 +260,10 @@ test("every filter that analytics document is among those of the tests, and so i
   ];
   const known = new Set([
     ...graphNames.map((name) => `graphs/${name}`),
-    ...Object.keys(groupings).map((name) => `groups/${name.replace(/^metadata\/.*/, "metadata/{metadataKey}")}`),
+    ...Object.keys(groupings).map(
+      (name) =>
+        `groups/${name.replace(/^metadata\/.*/, "metadata/{metadataKey}").replace(/^labels\/.*/, "labels/{labelName}")}`,
+    ),
     ...Object.keys(spellings).map((path) => `graphs/${path}`),
     "summary/cache",
     "summary/requests",
@@ -403,6 +414,9 @@ const groupings: Readonly<Record<string, readonly [value: string, of: (row: LogD
   config: ["config", ({ config }) => config ?? ""],
   prompt: ["prompt", (row) => row.prompt_slug ?? ""],
   variant: ["variant", ({ attempts }) => variantOf(attempts)],
+  "labels/tier": ["label_value", ({ labels }) => String(labels?.tier ?? "")],
+  "labels/fast": ["label_value", ({ labels }) => String(labels?.fast ?? "")],
+  "labels/region": ["label_value", ({ labels }) => String(labels?.region ?? "")],
   region: ["region", ({ labels }) => String(labels?.region ?? "")],
   zero_retention: ["zero_retention", ({ labels }) => String(labels?.zero_retention ?? "")],
 };

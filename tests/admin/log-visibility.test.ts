@@ -163,6 +163,7 @@ function pathsOf(value: unknown, path = ""): string[] {
 for (const [field, gone, filter] of [
   ["ai_model", ["/model", "/metrics/ai_model"], "model=echo-1"],
   ["ai_org", ["/provider", "/metrics/ai_org"], "provider=echo"],
+  ["ai_org", ["/provider", "/metrics/ai_org"], "labels=%7B%22tier%22%3A%22gold%22%7D"],
   ["metadata", ["/metadata", "/metrics/metadata.key", "/metrics/metadata.value"], "metadata.team=harbour"],
   ["response_status_code", ["/status", "/response/status", "/metrics/response_status_code"], "status=200"],
   ["trace_id", ["/trace_id", "/metrics/trace_id"], "trace_id=x"],

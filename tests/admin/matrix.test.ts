@@ -47,7 +47,7 @@ const analytics = [
   "graphs/cache-latency",
   "graphs/feedbacks/score",
   ...["cache", "requests"].map((name) => `summary/${name}`),
-  ...["users", "ai-models", "metadata/{key}", "provider", "integration", "ai_service", "model"].map(
+  ...["users", "ai-models", "metadata/{key}", "labels/{name}", "provider", "integration", "ai_service", "model"].map(
     (name) => `groups/${name}`,
   ),
   ...[

@@ -61,6 +61,8 @@ export function randomRows(
         ...(user !== undefined && { _user: user }),
         ...(random() < 0.7 && { team: pick(random, ["red", "blue"]) }),
         ...(random() < 0.2 && { 'odd "key"': pick(random, ["x", "y"]) }),
+        // no label, whatever a caller names its key
+        ...(random() < 0.2 && { "\0tier": "gold" }),
       },
       stream: false,
       duration_ms: pick(random, [random() * 3_000, whole(40), 12.5]),
@@ -90,7 +92,12 @@ export function randomRows(
         : null,
       cost: priced ? whole(1e7) / 1e7 : null,
       cost_currency: "USD" as const,
-      ...pick(random, [{}, { labels: { region: "eu", zero_retention: true } }, { labels: { region: "us" } }]),
+      ...pick(random, [
+        {},
+        { labels: { region: "eu", zero_retention: true } },
+        { labels: { region: "us", tier: "gold" } },
+        { labels: { tier: "tin", fast: true } },
+      ]),
       priced,
       ...(random() < 0.05 && { part_of: "session" }),
       ...(random() < 0.1 && { shadow_of: pick(random, ["row-1", "row-2"]) }),

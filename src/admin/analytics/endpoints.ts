@@ -2,7 +2,7 @@ import * as v from "valibot";
 import { readFigureAccess, requireSeenFields } from "../../endpoint/log-access.ts";
 import type { AdminEndpoint, QueryParameter } from "../../endpoint.ts";
 import { jsonTextReply, type Reply } from "../../lib/reply.ts";
-import { type FieldName, metadataField } from "../../logs/index/fields.ts";
+import { type FieldName, labelField, metadataField } from "../../logs/index/fields.ts";
 import { CacheTotals } from "../../logs/read/cache-graphs.ts";
 import { graphs } from "../../logs/read/graphs.ts";
 import { fieldsOfGroups, groupings } from "../../logs/read/groups.ts";
@@ -85,7 +85,8 @@ async function readGroups(call: AnalyticsCall, name: string): Promise<string> {
   const grouping = groupings[name] ?? { summary: "", value: name };
   const access = await readFigureAccess(call.context);
   const query = readGroupQuery(call.query, grouping, access.denied);
-  const field = grouping.field ?? metadataField(call.params.metadataKey ?? "");
+  const { labelName, metadataKey = "" } = call.params;
+  const field = grouping.field ?? (labelName === undefined ? metadataField(metadataKey) : labelField(labelName));
   const {
     from: _from,
     to: _to,

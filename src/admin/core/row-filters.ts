@@ -6,7 +6,13 @@ import { plainIssues } from "../../lib/issues.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import { deniedFilter } from "../../logs/denied-fields.ts";
 import type { Condition } from "../../logs/index/conditions.ts";
-import { digestOfId, metadataField, type NumberFieldName, type StringFieldName } from "../../logs/index/fields.ts";
+import {
+  digestOfId,
+  labelField,
+  metadataField,
+  type NumberFieldName,
+  type StringFieldName,
+} from "../../logs/index/fields.ts";
 import type { IdRange } from "../../logs/index/find-rows.ts";
 import { type Bounds, pairOf, type RowTerms } from "../../logs/index/row-test.ts";
 import { Time } from "../../schemas/control.ts";
@@ -140,6 +146,7 @@ const comparedFields: readonly (readonly [string, readonly Condition["field"][]]
   ["ai_org_model", ["provider", "model"]],
   ...digested.map(([name, field]) => [name, [field]] as const),
   ["metadata", ["endUser"]],
+  ["labels", ["region"]],
 ];
 
 /**
@@ -219,17 +226,17 @@ function readModels(query: URLSearchParams): [provider: string, model: string][]
   });
 }
 
-/** Pairs that the metadata of a request must all have. */
-function readMetadataPairs(query: URLSearchParams): [key: string, value: string][] {
-  const text = readLong(query, "metadata");
+/** Pairs of a JSON object that a request must all have: of its metadata, or of the labels of its target. */
+function readPairs(query: URLSearchParams, name: "metadata" | "labels"): [key: string, value: string][] {
+  const text = readLong(query, name);
   if (text === undefined) return [];
   const value = parseJson(text);
-  if (!isObject(value)) return refuseField("metadata", "must be a JSON object");
+  if (!isObject(value)) return refuseField(name, "must be a JSON object");
   const pairs = Object.entries(value);
-  if (pairs.length > 64) refuseField("metadata", "must have at most 64 pairs");
+  if (pairs.length > 64) refuseField(name, "must have at most 64 pairs");
   return pairs.map(([key, wanted]) => {
     if (wanted === null || typeof wanted === "object") {
-      return refuseField("metadata", "must have strings, numbers or booleans as values");
+      return refuseField(name, "must have strings, numbers or booleans as values");
     }
     return [key, String(wanted)];
   });
@@ -242,7 +249,7 @@ function readMetadataPairs(query: URLSearchParams): [key: string, value: string]
  */
 export function readRowChoice(query: URLSearchParams): RowChoice {
   const pairs = readModels(query);
-  const metadata = readMetadataPairs(query);
+  const [metadata, labels] = [readPairs(query, "metadata"), readPairs(query, "labels")];
   const conditions: Condition[] = [
     ...readStatuses(query),
     ...readCacheStatus(query),
@@ -262,6 +269,7 @@ export function readRowChoice(query: URLSearchParams): RowChoice {
     if (bounds) conditions.push({ field, ...bounds });
   }
   for (const [key, value] of metadata) conditions.push({ field: metadataField(key), oneOf: new Set([value]) });
+  for (const [name, value] of labels) conditions.push({ field: labelField(name), oneOf: new Set([value]) });
   if (pairs) {
     conditions.push({ field: "provider", oneOf: new Set(pairs.map(([provider]) => provider)) });
     conditions.push({ field: "model", oneOf: new Set(pairs.map(([, model]) => model)) });
@@ -327,6 +335,7 @@ export const sharedFilters = {
   shadow: "true: copies of requests alone; false: all others",
   shadow_of: "Ids of rows whose requests were copied, separated by commas",
   metadata: "JSON object: requests must have all its pairs",
+  labels: "JSON object: targets must have all its labels",
   ai_org_model: "Pairs provider__model, separated by commas",
   cache_status: `Cache statuses, separated by commas: ${CacheStatus.options.join(", ")}`,
   source: `Where requests come from, separated by commas: ${RowSource.options.join(", ")}`,

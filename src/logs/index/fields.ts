@@ -139,6 +139,32 @@ export function metadataField(key: string): StringFieldName {
   return key === endUserKey ? "endUser" : `metadata.${key}`;
 }
 
+/**
+ * Before the names of labels among the keys of the metadata, where free labels are indexed as well. Keys of requests that
+ * begin with it are not indexed.
+ */
+const labelMark = "\0";
+
+/** The field with the values of a label of the target. */
+export function labelField(name: string): StringFieldName {
+  if (name === "region") return "region";
+  return name === "zero_retention" ? "zeroRetention" : metadataField(labelMark + name);
+}
+
+/** The name of the label that a key of the metadata stands for in the index; undefined for other keys. */
+export function labelOfKey(key: string): string | undefined {
+  return key.startsWith(labelMark) ? key.slice(labelMark.length) : undefined;
+}
+
+/** The metadata of a row as it is indexed: with its free labels, which have no separate field. */
+export function indexedMetadata({ metadata, labels }: Pick<LogDetails, "metadata" | "labels">): LogDetails["metadata"] {
+  const hasMark = Object.keys(metadata ?? {}).some((key) => labelOfKey(key) !== undefined);
+  if (!labels && !hasMark) return metadata;
+  const own = Object.entries(metadata ?? {}).filter(([key]) => labelOfKey(key) === undefined);
+  const free = Object.entries(labels ?? {}).filter(([name]) => name !== "region" && name !== "zero_retention");
+  return Object.fromEntries([...own, ...free.map(([name, value]) => [labelMark + name, String(value)])]);
+}
+
 /** The key of a field of the metadata; undefined for other fields. */
 export function metadataKeyOf(field: FieldName): string | undefined {
   return field.startsWith(metadataStart) ? field.slice(metadataStart.length) : undefined;

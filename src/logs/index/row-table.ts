@@ -5,7 +5,7 @@ import type { Steps } from "../../lib/steps.ts";
 import type { LoggedBatch, Slice } from "../../schemas/log-segments.ts";
 import type { LogDetails } from "../../schemas/logs.ts";
 import { idAt, numberAt, stringAt } from "./conditions.ts";
-import { endUserKey, type FieldName, indexedFields, metadataField, metadataKeyOf } from "./fields.ts";
+import { endUserKey, type FieldName, indexedFields, indexedMetadata, metadataField, metadataKeyOf } from "./fields.ts";
 
 /** A column as it is stored: a field, or an organisation's metadata of keys without a column. */
 export type StoredColumn = FieldName | OtherMetadata;
@@ -152,7 +152,7 @@ export class RowTable {
       if (!(typeof details?.id === "string" && isId(details.id))) continue;
       const row = this.#addRow(details.id, tenant);
       for (const addField of this.#fields) addField(row, seq, details);
-      this.#addMetadata(row, organisationId, details);
+      this.#addMetadata(row, organisationId, { metadata: indexedMetadata(details) });
     }
   }
 

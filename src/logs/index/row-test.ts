@@ -1,7 +1,7 @@
 import { isId } from "../../lib/ids.ts";
 import type { LogDetails } from "../../schemas/logs.ts";
 import type { Condition } from "./conditions.ts";
-import { indexedFields, metadataKeyOf } from "./fields.ts";
+import { indexedFields, labelOfKey, metadataKeyOf } from "./fields.ts";
 import type { IdRange } from "./find-rows.ts";
 import type { RowTest } from "./row-block.ts";
 
@@ -75,6 +75,10 @@ export function testsOf({ models }: RowTerms): RowTest[] {
 export function valueReader(field: Condition["field"]): (details: LogDetails, seq: number) => string | number | null {
   const key = metadataKeyOf(field);
   if (key === undefined) return indexedFields[field as keyof typeof indexedFields].of; // no key: a plain field
+  const label = labelOfKey(key);
+  if (label !== undefined) {
+    return ({ labels }) => (labels && Object.hasOwn(labels, label) ? String(labels[label]) : null);
+  }
   return ({ metadata }) => {
     const value: unknown = metadata?.[key];
     // most rows do not have the key, and looking whether it is their own costs more

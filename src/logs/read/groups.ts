@@ -23,7 +23,7 @@ export interface Grouping {
   readonly summary: string;
   /** Name of the group's value in the response. */
   readonly value: string;
-  /** Absent: the metadata key in the path. */
+  /** Absent: the metadata key or the label in the path. */
   readonly field?: GroupField;
   /** Columns without `columns` in the query. Default all but those of feedback. */
   readonly columns?: readonly GroupColumnName[];
@@ -73,6 +73,7 @@ export const groupings: Readonly<Record<string, Grouping>> = {
     value: "zero_retention",
     field: "zeroRetention",
   },
+  "labels/:labelName": { summary: "Requests by the value of a label of their targets", value: "label_value" },
   config: { summary: "Requests by config", value: "config", field: "config" },
   variant: {
     summary: "Requests by the target of their config that responded",
