@@ -261,7 +261,6 @@ export const operatorCases: readonly ParserCase[] = [
   },
   {
     name: "repeated parts of the log",
-    isAlone: true,
     madeBytes: 4 * megabyte,
     seeds: all(body, body + body),
     tokens: all(...jsonTokens, "\ud83d\ude00", body.slice(0, 3_000), '{"bases":[1],"pieces":[[0,0,9]]}\n'),
@@ -274,7 +273,6 @@ export const operatorCases: readonly ParserCase[] = [
   },
   {
     name: "references of the log",
-    isAlone: true,
     isJson: true,
     seeds: all(`{"bases":[1,2],"pieces":[12,[0,0,90],[-1,3,6],[1,5,700],4]}`),
     tokens: all(...jsonTokens, ",[0,0,90]", ",[1,0,100000]", ",9", "-1", "1e9"),
