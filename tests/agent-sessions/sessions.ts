@@ -47,8 +47,8 @@ async function runSession(agent: Agent, stage: Stage): Promise<{ work: string; c
   return { work, ...end };
 }
 
-/** Tokens of input and output that emulators report. */
-const reported = [40, 12];
+/** Tokens of input and output that emulators report. That of Claude counts the input. */
+const reported = { input: 40, output: 12 };
 
 /** Operations that count tokens and cost nothing. */
 const counting = ["countTokens", "countContents"];
@@ -56,7 +56,10 @@ const counting = ["countTokens", "countContents"];
 function checkRow(row: ShownLog): void {
   const what = `${row.operation} ${row.provider} ${row.model}`;
   assert.equal(row.status, 200, what);
-  assert.deepEqual([row.usage?.input_tokens, row.usage?.output_tokens], reported, what);
+  const { input_tokens: input = 0, output_tokens: output } = row.usage ?? {};
+  assert.equal(output, reported.output, what);
+  if (row.provider === "anthropic") assert.ok((input ?? 0) > 0, what);
+  else assert.equal(input, reported.input, what);
   assert.ok(row.priced && (row.cost ?? 0) > 0, `${what}: no cost`);
 }
 

@@ -210,6 +210,42 @@ for (const [need, model, body, reason] of lacking) {
   });
 }
 
+test("an image of a tool or of an earlier question leaves a session at a model that reads a note in its place", async () => {
+  const [asked] = image;
+  const sessions = {
+    earlier: [asked, { role: "assistant", content: "A pixel." }, { role: "user", content: "Why?" }],
+    tool: [
+      { role: "user", content: "Look." },
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [{ id: "c", type: "function", function: { name: "f", arguments: "{}" } }],
+      },
+      { role: "tool", tool_call_id: "c", content: asked?.content },
+    ],
+    asked: image,
+  };
+  const integration = { name: "D", slug: "notes", ai_provider_id: "deepseek", key: "fake-key" };
+  await done(call(gateway, "POST /integrations", { key: workspaceKey, body: integration }));
+  const model = { override_params: { model: "deepseek-v4-pro" } };
+  const targets = {
+    plain: [{ provider: "deepseek", api_key: "fake-key", ...model }, ["earlier", "tool"]],
+    stored: [{ provider: "@notes", ...model }, ["earlier", "tool"]],
+    // there the image would be sent
+    "at another host": [{ provider: "deepseek", api_key: "fake-key", custom_host: a.url, ...model }, []],
+  } as const;
+  for (const [name, [target, stays]] of Object.entries(targets)) {
+    const config = { strategy: { mode: "fallback" }, targets: [target, targetOf(b)] };
+    const staying: string[] = [];
+    for (const [session, messages] of Object.entries(sessions)) {
+      const body = { config, request: { body: { model: "m", messages } } };
+      const plan = await done<ExplainResponse>(call(gateway, "POST /configs/explain", { key: workspaceKey, body }));
+      if (plan.attempts[0]?.label === first) staying.push(session);
+    }
+    assert.deepEqual(staying, stays, name);
+  }
+});
+
 test("what a target drops is not required of its model", async () => {
   const ofA = { override_params: { model: "chatgpt-4o-latest" }, drop_params: ["tools"] };
   assert.equal((await ask(gateway, { config: fallback({}, ofA), body: { tools } })).label, first);

@@ -1,4 +1,5 @@
 import type { CallerContext, Services } from "../../context.ts";
+import type { StoredProvider } from "../../control/provider-library.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import { readStoredName } from "../../control/stored-name.ts";
 import { BoundedMap } from "../../lib/bounded-map.ts";
@@ -49,14 +50,26 @@ function choiceLeaves(node: ConfigNode): readonly ConfigNode[] {
 const maxModels = 100;
 const knownFacts = new WeakMap<WorkspaceView, WeakMap<ConfigNode, BoundedMap<string, ModelFacts>>>();
 
+/** Whether a target may be at another host than its provider's, where images are sent as they are. */
+function mayHaveOtherHost({ merged }: ConfigNode, stored: StoredProvider | undefined, model: string): boolean {
+  if (!stored) return merged.customHost !== undefined;
+  const { integration, models, secrets } = stored;
+  const named = [JSON.stringify([integration, models.get(model)]), ...secrets.map(({ field }) => field)];
+  return named.some((text) => text.includes("custom_host"));
+}
+
 /** What is known of the model of a leaf by its name, from the operator, and from its integration, the last first. */
 function readFacts(leaf: ConfigNode, model: string, view: WorkspaceView, services: FactServices): ModelFacts {
   const stored = storedNameOf(leaf);
   const provider = stored && view.providers.get(stored.slug);
   const slug = provider?.integration.aiProviderId ?? leaf.provider ?? "";
   const entry = provider?.models.get(model);
+  const name = entry?.baseModelSlug ?? model;
+  const kind = services.providers.get(slug);
+  const { images } = mayHaveOtherHost(leaf, provider, model) ? {} : (kind?.describe(name, true) ?? {});
   return {
-    ...services.providers.get(slug)?.describe(entry?.baseModelSlug ?? model),
+    ...kind?.describe(name),
+    ...(images === "none" && { images }),
     ...services.providerRules.operatorFacts?.(slug, model),
     ...entry?.modelFacts,
   };
@@ -87,8 +100,9 @@ const lackOf: Readonly<
 > = {
   tools: ({ takesTools }, { tools }) => (tools && takesTools === false ? "its model takes no tools" : undefined),
   images({ images, inputs }, traits) {
-    const lacks = images === "none" || inputs?.includes("image") === false;
-    return traits.images && lacks ? "its model takes no images" : undefined;
+    // where the facts say so, the model reads a note in place of other images
+    const lacks = images === "none" ? traits.asksAboutImage : traits.images && inputs?.includes("image") === false;
+    return lacks ? "its model takes no images" : undefined;
   },
   json_schema: ({ responseSchemas }, { schema }) =>
     schema && responseSchemas === "none" ? "its model takes no JSON schemas" : undefined,

@@ -6,6 +6,8 @@ type Members = Readonly<Record<string, unknown>>;
 export interface RequestTraits {
   tools: boolean;
   images: boolean;
+  /** The question that is to be answered has an image. A model that takes none reads a note in place of other images. */
+  asksAboutImage: boolean;
   schema: boolean;
 }
 
@@ -25,6 +27,27 @@ function holdsImage(value: unknown, depth = 0): boolean {
   return [value.content, value.parts, value.output].some(
     (inner) => typeof inner === "object" && holdsImage(inner, depth),
   );
+}
+
+const typesOf = (list: unknown): unknown[] => objectsIn(list).map(({ type }) => type);
+
+/** Whether an item of a conversation has results of tools. */
+function isResult({ role, type, content, parts }: Members): boolean {
+  if (role === "tool" || role === "function" || String(type).endsWith("_output")) return true;
+  if (typesOf(content).includes("tool_result")) return true;
+  return objectsIn(parts).some((part) => isObject(part.functionResponse ?? part.function_response));
+}
+
+/** Whether an item of a conversation is of the model: also a call or reasoning without a role, in the Responses API. */
+const isOfModel = ({ role, type }: Members): boolean =>
+  role === "assistant" || role === "model" || (role === undefined && type !== undefined && type !== "message");
+
+/** Whether what follows the last turn of the model has an image, and is no result of a tool. */
+function asksAboutImage(list: unknown): boolean {
+  const items = objectsIn(list);
+  const before = items.findLastIndex((item) => isOfModel(item) || isResult(item));
+  const last = items[before];
+  return !(last && isResult(last)) && holdsImage(items.slice(before + 1));
 }
 
 /** Whether a request offers functions and lets the model call them. */
@@ -48,9 +71,12 @@ function asksForSchema({ response_format: format, text, output_config: output, .
 
 /** Reads what a request holds. */
 export function readTraits(request: Members): RequestTraits {
+  const lists = [request.messages, request.input, request.contents];
+  const images = lists.some((list) => holdsImage(list));
   return {
     tools: offersTools(request),
-    images: [request.messages, request.input, request.contents].some((list) => holdsImage(list)),
+    images,
+    asksAboutImage: images && lists.some(asksAboutImage),
     schema: asksForSchema(request),
   };
 }

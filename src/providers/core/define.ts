@@ -85,7 +85,7 @@ function createFactReaders<Settings>({ facts = plainFacts, factsWith, models = {
       return behind ? (model, host) => read(behind(model, settings), host) : read;
     },
     /** As at a custom host, nothing is assumed of names that the table does not have. */
-    describe: (model: string) => readerOf(facts)(model, { hasCustomHost: true }),
+    describe: (model: string, isAtOwnHost = false) => readerOf(facts)(model, { hasCustomHost: !isAtOwnHost }),
   };
 }
 

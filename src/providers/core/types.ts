@@ -400,8 +400,12 @@ export interface Provider {
   readonly charges: ChargeRules | undefined;
   /** What its models take, for documentation. */
   readonly facts: FactTable | undefined;
-  /** What is known of a model by its name alone. Unlike `factsOf`, it assumes nothing of names that are not in the table. */
-  describe(model: string): ModelFacts;
+  /**
+   * What is known of a model by its name alone. Unlike `factsOf`, it assumes nothing of names that are not in the table.
+   *
+   * @param isAtOwnHost The provider's own host has the model: there are assumptions then. Default: no.
+   */
+  describe(model: string, isAtOwnHost?: boolean): ModelFacts;
   /** Whether callers may give settings beside a stored credential. */
   readonly hasOpenSettings: boolean;
   /** Whether it responds inside the process. */
