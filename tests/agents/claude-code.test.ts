@@ -6,6 +6,7 @@ import { serveFetch } from "../mcp/conformance.ts";
 import { createFixture } from "../mcp/fixture.ts";
 import { findAgent, runAgent } from "../support/agents.ts";
 import { createFolder, type GatewayProcess, startGatewayProcess } from "../support/process.ts";
+import { sample } from "../support/sample.ts";
 import { startScriptedModel } from "../support/scripted-model.ts";
 
 const claude = findAgent("@anthropic-ai", "claude-code", "claude");
@@ -24,7 +25,7 @@ const upstreams = [
   { provider: "anthropic", model: "claude-sonnet-4-6", base: "/v1" },
 ];
 
-for (const { provider, model, base } of upstreams) {
+for (const { provider, model, base } of sample(upstreams, 3)) {
   test(`Claude Code edits a file with a model of ${provider}`, { skip: claude === undefined }, async () => {
     if (claude === undefined || !gateway) return;
     const folder = createFolder();
