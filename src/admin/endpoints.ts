@@ -44,6 +44,7 @@ import { promptVersionEndpoints } from "./prompts/prompt-versions.ts";
 import { promptEndpoints } from "./prompts/prompts.ts";
 import { scimEndpoints } from "./scim/endpoints.ts";
 import { systemEndpoints } from "./system.ts";
+import { targetHealthEndpoints } from "./target-health.ts";
 import { acceptEndpoints } from "./users/invite-acceptance.ts";
 import { inviteEndpoints } from "./users/invites.ts";
 import { memberEndpoints } from "./users/members.ts";
@@ -57,6 +58,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...logExportEndpoints,
   ...logEndpoints,
   ...analyticsEndpoints,
+  ...targetHealthEndpoints,
   ...feedbackEndpoints,
   ...cacheEndpoints,
   ...configEndpoints,

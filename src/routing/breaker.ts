@@ -19,6 +19,15 @@ export interface BreakerEvent {
   readonly isProbe: boolean;
 }
 
+/** What is counted of a target. */
+interface CircuitState {
+  readonly key: string;
+  readonly failures: number;
+  readonly successes: number;
+  /** Monotonic milliseconds; undefined for a closed circuit. */
+  readonly openedAt: number | undefined;
+}
+
 /** Circuit breakers: keep calls away from failing targets. */
 export interface Breakers {
   /** Applies what another process saw. */
@@ -26,6 +35,8 @@ export interface Breakers {
   state(key: string, settings: BreakerSettings): BreakerState;
   /** Admits a call; undefined if the circuit is open. While half-open, one call at a time. */
   admit(key: string, settings: BreakerSettings): Admission | undefined;
+  /** Targets with a failure that counts, in no particular order. */
+  list(): readonly CircuitState[];
   /** Number of targets whose circuit opened and has not closed since. */
   countOpen(): number;
 }
@@ -77,6 +88,12 @@ function countOpenAt(records: BoundedMap<string, Record>, time: number): number 
     if (openedAt !== undefined && time - openedAt < maxAgeMs) open++;
   }
   return open;
+}
+
+function listAt(records: BoundedMap<string, Record>, time: number): CircuitState[] {
+  return [...records.entries()].flatMap(([key, { failures, successes, openedAt, since }]) =>
+    time - (openedAt ?? since) < maxAgeMs ? [{ key, failures, successes, openedAt }] : [],
+  );
 }
 
 function startAt(since: number): Record {
@@ -140,6 +157,7 @@ export function createBreakers(now: () => number, publish?: (event: BreakerEvent
       else record.othersProbeUntil = now() + probeMs;
     },
     state: (key, settings) => stateAt(find(key, settings), settings, now()),
+    list: () => listAt(records, now()),
     countOpen: () => countOpenAt(records, now()),
     admit(key, settings) {
       const record = find(key, settings);

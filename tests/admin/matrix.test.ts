@@ -194,6 +194,7 @@ const rules: readonly Rule[] = [
     (route): Rule => [route, "any", "logs.export"],
   ),
   ...analytics.map((path): Rule => [`GET /analytics/${path}`, "any", "analytics.view"]),
+  ["GET /health/targets", "any", "analytics.view"],
 ];
 
 let gateway: TestGateway;

@@ -21,6 +21,8 @@ export interface HealthChecks {
   /** Starts the checks that are due. */
   run(probe: Probe): void;
   counts(): HealthCounts;
+  /** Hosts that are checked, by the keys of their targets. */
+  list(): readonly { readonly key: string; readonly isHealthy: boolean; readonly problem: string }[];
 }
 
 /** A host that is checked. Times are monotonic milliseconds. */
@@ -102,6 +104,7 @@ export function createHealthChecks(now: () => number): HealthChecks {
         else if (checked.nextAt <= now() && running < maxRunning) start(checked, probe);
       }
     },
+    list: () => [...all.entries()].map(([key, { isHealthy, problem }]) => ({ key, isHealthy, problem })),
     counts() {
       const counts = { healthy: 0, unhealthy: 0 };
       for (const [, { isHealthy }] of all.entries()) counts[isHealthy ? "healthy" : "unhealthy"]++;
