@@ -235,6 +235,35 @@ test("a batch whose references are gone is stored whole, once", async () => {
   await log.database.close();
 });
 
+test("streams of short events are not searched for repeats, those that begin with their request are", async () => {
+  const log = await openLog();
+  const event = (data: object) => `data: ${JSON.stringify(data)}\n\n`;
+  const short = Array.from({ length: 200 }, (_, index) => event({ id: "chatcmpl-1", index, delta: "word" })).join("");
+  const tools = drawText(createRandom(3), 12_000).replace(/["\\\n]/g, "-");
+  const long = [event({ tools }), event({ tools }), event({ delta: "word" })].join("");
+  const sent: Sent[] = [
+    ["{}", short],
+    ["{}", `: hello\n\n${short}`],
+    ["{}", `event: chunk\n${short}`],
+    ["{}", long],
+  ];
+  const ids = await log.append(sent);
+  const again = await log.append(sent);
+  for (const [index, id] of [...ids, ...again].entries())
+    assert.deepEqual(await log.read(id), sent[index % sent.length]);
+  const { rows } = await log.database.read("SELECT content FROM log_bodies ORDER BY seq");
+  const stored = rows.map(({ content }) => {
+    assert.ok(content instanceof ArrayBuffer);
+    return zstdCodec.expand(new Uint8Array(content));
+  });
+  assert.equal(stored.length, 2);
+  for (const text of stored) assert.equal(text.split(short).length - 1, 3);
+  assert.ok(stored[1]?.startsWith('{"bases":'));
+  const isIn = stored.map((text) => text.includes(tools.slice(3_000, 4_000)));
+  assert.deepEqual(isIn, [true, false]);
+  await log.database.close();
+});
+
 test("small bodies, and those of hosts without a digest, are stored as they were", async () => {
   const { digest: _, ...plainCodec } = zstdCodec;
   for (const codec of [zstdCodec, plainCodec]) {

@@ -28,6 +28,9 @@ const digestLength = 22;
 
 const formStart = '{"bases":';
 
+/** What a stream of events begins with. */
+const eventStart = ["data:", "event:", ":"] as const;
+
 /** What an unkeyed table gives for each character, for the rolling hash. Where parts end is no secret. */
 const gear = Int32Array.from({ length: 256 }, (_, code) => {
   const mixed = Math.imul(code + 1, 0x9e3779b1);
@@ -63,7 +66,17 @@ type Piece = number | [base: number, start: number, length: number];
 /** Hosts with a synchronous implementation of a keyed digest. */
 type Digest = (key: Uint8Array, text: string) => string;
 
-/** Starts and ends of the larger bodies of a batch, in characters. */
+/**
+ * Whether a body is a stream of short events. Each of them names its response, so no other body repeats any. Streams that
+ * begin with a long event may repeat their request there, as those of the Responses API do.
+ */
+function isOfShortEvents(content: string, start: number): boolean {
+  if (!eventStart.some((name) => content.startsWith(name, start))) return false;
+  const end = content.indexOf("\n\n", start);
+  return end >= 0 && end - start < leastPart;
+}
+
+/** Starts and ends of the larger bodies of a batch that may repeat others, in characters. */
 function largeBodies(content: string): [start: number, end: number][] {
   const lengthsEnd = content.indexOf("\n");
   let position = content.indexOf("\n", lengthsEnd + 1) + 1;
@@ -72,7 +85,7 @@ function largeBodies(content: string): [start: number, end: number][] {
   const found: [number, number][] = [];
   for (const length of Array.isArray(rows) ? rows.flat() : []) {
     if (typeof length !== "number") continue;
-    if (length >= leastBody) found.push([position, position + length]);
+    if (length >= leastBody && !isOfShortEvents(content, position)) found.push([position, position + length]);
     position += length;
   }
   return found;
