@@ -137,19 +137,28 @@ async function serveLogged<Row extends KeyedEndpoint>(
   }
 }
 
-/** Answers a request of a caller with a key. */
-export async function serveKeyed<Row extends KeyedEndpoint>(
+/** Answers a request that leaves no row in the log. */
+async function serveUnlogged<Row extends KeyedEndpoint>(
   endpoint: Row,
   context: CallerContext,
   run: Run<Row>,
 ): Promise<Reply> {
-  if (endpoint.operation !== undefined) return serveLogged(endpoint, context, run);
   try {
     return untilSent(await runChecked(endpoint, context, run), context);
   } catch (error) {
     context.services.concurrency.leave(context);
     throw error;
   }
+}
+
+/** Answers a request of a caller with a key. */
+export function serveKeyed<Row extends KeyedEndpoint>(
+  endpoint: Row,
+  context: CallerContext,
+  run: Run<Row>,
+): Promise<Reply> {
+  const isLogged = endpoint.operation !== undefined;
+  return isLogged ? serveLogged(endpoint, context, run) : serveUnlogged(endpoint, context, run);
 }
 
 /** Runs a row whose handler reads the body, if there is one. */
@@ -160,29 +169,33 @@ function isProviderOperation({ operation }: JsonEndpoint | FormEndpoint): boolea
   return operation !== undefined && operation !== "renderPrompt" && operation !== "completePrompt";
 }
 
-/** Checks the body of an operation of providers, and takes the user it names. */
-async function acceptRequest(
+/** Checks the body of an operation of providers, and takes the user it names; at once where its config is in memory. */
+function acceptRequest(
   endpoint: JsonEndpoint | FormEndpoint,
   body: Pick<JsonBody<unknown>, "value" | "schema">,
   context: CallerContext,
-): Promise<void> {
+): void | Promise<void> {
   const checked = requireRequest(endpoint, body.value, context);
-  const isComplete = checked instanceof Promise ? await checked : checked;
-  if (!isComplete) body.schema = endpoint.body;
-  noteUser(context, body.value);
+  const accept = (isComplete: boolean) => {
+    if (!isComplete) body.schema = endpoint.body;
+    noteUser(context, body.value);
+  };
+  return checked instanceof Promise ? checked.then(accept) : accept(checked);
 }
 
 /** Runs a row with a JSON body. */
 export const runJson: Run<JsonEndpoint> = async (endpoint, context) => {
   const isCall = isProviderOperation(endpoint);
-  if (isCall && (await isPassedOn(context))) return await runPassthrough(context);
+  const passing = isCall && isPassedOn(context);
+  if (passing && (await passing)) return await runPassthrough(context);
   const { limits } = context.services;
   const body = await readJsonBody(context, endpoint.maxBodyBytes ?? limits.jsonBodyBytes, context.services);
   if (endpoint.pathModel !== undefined && isObject(body.value)) {
     Object.assign(body, { value: { ...body.value, model: endpoint.pathModel }, text: "" });
   }
-  if (isCall) await acceptRequest(endpoint, body, context);
-  else requireBody(endpoint.body, body.value);
+  const accepting = isCall ? acceptRequest(endpoint, body, context) : undefined;
+  if (accepting) await accepting;
+  if (!isCall) requireBody(endpoint.body, body.value);
   return await endpoint.handleJson(body, context);
 };
 

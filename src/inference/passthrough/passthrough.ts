@@ -281,10 +281,10 @@ export async function runPassthrough(context: CallerContext): Promise<Reply> {
  *
  * @throws {InvalidRequestError} 400 if its config cannot be used.
  */
-export async function isPassedOn(context: CallerContext): Promise<boolean> {
+export function isPassedOn(context: CallerContext): boolean | Promise<boolean> {
   const slug = context.header("provider");
   const isRaw = slug !== null && context.services.providers.get(slug)?.isRaw === true;
   if (!isRaw || context.header("config") !== null) return false;
-  const { node } = await readRequestConfig(context);
-  return isFromRequest(node);
+  const given = readRequestConfig(context);
+  return given instanceof Promise ? given.then(({ node }) => isFromRequest(node)) : isFromRequest(given.node);
 }

@@ -335,12 +335,14 @@ async function answerUpstream(came: Response, run: Run, context: CallerContext):
   const { operation, form, guard, attempt, destination } = run;
   // the fields of a streamed form are not known
   const mayStream = operation.streamed || isStreamedForm(form);
-  const { response: upstream, isStream } = mayStream ? await readStart(came, run) : { response: came, isStream: false };
-  if (isStream)
-    return guard && guard.held.length > 0 ? answerHeld(upstream, run, context) : answerStream(upstream, run, context);
-  if (!isForwarded(upstream, operation)) return answerWhole(upstream, run, context);
+  const opened = mayStream ? openAnswer(came, operation.framing) : { response: came, isStream: false };
+  const { response: upstream, isStream } = opened instanceof Promise ? await readStart(opened, run) : opened;
+  // awaited here: returning a promise costs two more turns
+  if (isStream && guard && guard.held.length > 0) return await answerHeld(upstream, run, context);
+  if (isStream) return await answerStream(upstream, run, context);
+  if (!isForwarded(upstream, operation)) return await answerWhole(upstream, run, context);
   noteCounts(context, operation, undefined);
-  if (guard?.checksAnswers) return answerText(upstream, run, context);
+  if (guard?.checksAnswers) return await answerText(upstream, run, context);
   return forwardResponse(upstream, { attempt, provider: destination.provider.slug }, context);
 }
 
@@ -354,10 +356,10 @@ async function answerText(upstream: Response, { attempt, destination }: Run, con
   return { status: upstream.status, headers, body: new TextDecoder().decode(bytes) };
 }
 
-/** A response whose beginning may have to be read. @throws {GatewayError} If it breaks off there. */
-async function readStart(came: Response, { operation, attempt, destination }: Run): Promise<OpenedResponse> {
+/** A response whose beginning is read. @throws {GatewayError} If it breaks off there. */
+async function readStart(opening: Promise<OpenedResponse>, { attempt, destination }: Run): Promise<OpenedResponse> {
   try {
-    return await openAnswer(came, operation.framing);
+    return await opening;
   } catch (error) {
     throw toAttemptError(error, attempt, destination.provider.slug);
   }

@@ -314,14 +314,18 @@ interface ExecutionParts {
  * @returns The response of the last call.
  * @throws {GatewayError} The error of the last call.
  */
-export async function executePlan<Value>(
+export function executePlan<Value>(
   root: PlanNode,
   caller: Caller<Value>,
-  { context, config }: { context: CallerContext; config: RequestConfig },
+  parts: { context: CallerContext; config: RequestConfig },
 ): Promise<Value> {
   // without a config: one attempt without circuit breaker, time limit or retries
-  if (config.isImplied && root.kind === "attempt") return caller.call(root.attempt, { deadline: undefined });
-  const ended = await new Execution(caller, { context, config, root }).run(root, true);
+  if (parts.config.isImplied && root.kind === "attempt") return caller.call(root.attempt, { deadline: undefined });
+  return runAttempts(caller, { ...parts, root });
+}
+
+async function runAttempts<Value>(caller: Caller<Value>, parts: ExecutionParts): Promise<Value> {
+  const ended = await new Execution(caller, parts).run(parts.root, true);
   if (ended.error !== undefined) throw ended.error;
   return ended.value;
 }

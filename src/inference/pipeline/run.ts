@@ -201,7 +201,8 @@ function createCaller<Request extends Record<string, unknown>>(
       const target = { destination, settings, deadline, guard: guarded, store: stored };
       const asked = { operation, node, view, target };
       const cached = asksForCache(asked, context) ? await openCachedCall(asked, request, context) : undefined;
-      if (!cached) return guarded ? guarded.finish(await call(request, target)) : call(request, target);
+      // awaited here: returning the promise costs two more turns
+      if (!cached) return guarded ? await guarded.finish(await call(request, target)) : await call(request, target);
       try {
         const reply = (await cached.find()) ?? (await cached.lead((shared) => call(request, { ...target, ...shared })));
         return cached.settle(guarded ? await guarded.finish(reply) : reply);

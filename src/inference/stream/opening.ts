@@ -84,7 +84,8 @@ interface OpeningOptions extends CheckedStream {
 export class StreamOpening {
   readonly #options: OpeningOptions;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
-  readonly #expiry = Promise.withResolvers<void>();
+  /** Resolves when the wait takes too long; made when something has to be waited for. */
+  #expiry: PromiseWithResolvers<void> | undefined;
   readonly #made: Uint8Array[] = [];
   readonly #pace = new Pace();
   #heldSince: number | undefined;
@@ -99,7 +100,7 @@ export class StreamOpening {
 
   /** Ends the wait if it takes too long. */
   tick(now: number): void {
-    if (this.#heldSince !== undefined && now - this.#heldSince >= maxHeldMs) this.#expiry.resolve();
+    if (this.#heldSince !== undefined && now - this.#heldSince >= maxHeldMs) this.#expiry?.resolve();
   }
 
   /** The read that still runs, once. */
@@ -153,6 +154,7 @@ export class StreamOpening {
       this.#pending = this.#reader.read();
       // an end of the wait leaves it to the next reader
       this.#pending.catch(() => {});
+      this.#expiry ??= Promise.withResolvers<void>();
       const read = await Promise.race([this.#pending, this.#expiry.promise]);
       if (!read) break;
       this.#pending = undefined;

@@ -47,9 +47,12 @@ export interface OpenedResponse {
 
 /**
  * Whether the response to a streaming request is a stream. Without a content type, or with that of plain
- * text, its first bytes decide; the returned response includes them again.
+ * text, its first bytes decide; the returned response includes them again. Only these are waited for.
  */
-export async function openAnswer(response: Response, framing: StreamFraming = "sse"): Promise<OpenedResponse> {
+export function openAnswer(
+  response: Response,
+  framing: StreamFraming = "sse",
+): OpenedResponse | Promise<OpenedResponse> {
   const type = response.headers.get("content-type");
   if (response.status !== 200 || (type && !(framing === "sse" && plainText.test(type)))) {
     return { response, isStream: isEventStream(response, framing) };
