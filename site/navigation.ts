@@ -82,6 +82,7 @@ export const navigation: readonly Section[] = [
       page("docs/rerank.md", "Rerank"),
       page("docs/search.md", "Web search"),
       page("docs/server-tools.md", "Server tools"),
+      page("docs/vector-stores.md", "Vector stores"),
       page("docs/images.md", "Images"),
       page("docs/audio.md", "Audio"),
       page("docs/realtime.md", "Realtime"),

@@ -17,6 +17,7 @@ import type { LogExportWork } from "./control/log-exports.ts";
 import type { ContentRules } from "./control/sealed-contents.ts";
 import type { SingleSignOn } from "./control/single-sign-on.ts";
 import type { StoredResponses } from "./control/stored-responses.ts";
+import type { VectorStores } from "./control/vector-stores/vector-stores.ts";
 import type { VerdictFeedback } from "./control/verdict-feedback.ts";
 import type { FeedbackStore } from "./db/stores/feedback.ts";
 import type { LogSegmentStore } from "./db/stores/log-segments.ts";
@@ -193,6 +194,7 @@ export interface Services extends LoadServices, LimitServices {
   readonly contentRules: ContentRules;
   readonly files: FileStorage;
   readonly batches: BatchWork;
+  readonly vectorStores: VectorStores;
   readonly logExports: LogExportWork;
   readonly mcpServers: McpServers;
   readonly mcp: McpState;

@@ -17,6 +17,7 @@ import { startTimers } from "./gateway/timers.ts";
 import { type Handle, withFixedHeaders } from "./handler.ts";
 import { type BatchRunner, type BatchRunnerSettings, createBatchRunner } from "./inference/batches/runner.ts";
 import { inferenceEndpoints, passthroughEndpoints } from "./inference/routes/endpoints.ts";
+import { createVectorRunner, type VectorRunner } from "./inference/vectors/runner.ts";
 import { type Clock, systemClock } from "./lib/clock.ts";
 import { toResponse } from "./lib/reply.ts";
 import type { LogWriter } from "./logs/writer.ts";
@@ -55,6 +56,7 @@ interface RunningGateway {
   services: Services;
   handle: Handle;
   batchRunner: BatchRunner;
+  vectorRunner: VectorRunner;
   exportRunner: LogExportRunner;
   firstKeys: FirstKeys | undefined;
   stopTimers(): void;
@@ -146,12 +148,13 @@ const idle = { stop: async () => {} };
 function startRunners(
   options: GatewayOptions,
   services: Services,
-): Pick<RunningGateway, "batchRunner" | "exportRunner"> {
-  if (options.owner) return { batchRunner: idle, exportRunner: idle };
+): Pick<RunningGateway, "batchRunner" | "vectorRunner" | "exportRunner"> {
+  if (options.owner) return { batchRunner: idle, vectorRunner: idle, exportRunner: idle };
   const warn = warnOf(options);
   services.limitAlerts.start();
   return {
     batchRunner: createBatchRunner({ ...defaultBatches, ...options.batches, services, warn }),
+    vectorRunner: createVectorRunner({ services, warn }),
     exportRunner: createLogExportRunner({ services, warn }),
   };
 }
@@ -175,7 +178,7 @@ async function closeRunning(open: RunningGateway, activity: ReturnType<typeof cr
   open.services.limitQueues.drain(0);
   // their rows are written before the log closes
   await endStreams(open.services);
-  await open.batchRunner.stop(batchCloseMs);
+  await Promise.all([open.batchRunner.stop(batchCloseMs), open.vectorRunner.stop()]);
   await abortCalls(open.services, activity);
   await open.exportRunner.stop();
   open.stopTimers();
@@ -269,6 +272,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       const streams = running?.services.streams;
       await Promise.all([
         running?.batchRunner.stop(timeoutMs),
+        running?.vectorRunner.stop(),
         activity.settle(() => (streams?.size ?? 0) === 0, timeoutMs),
       ]);
       if (!running) return;

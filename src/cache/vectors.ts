@@ -20,7 +20,7 @@ export function toUnit(vector: Float32Array): Float32Array<ArrayBuffer> | undefi
 }
 
 /** The cosine of two vectors of length 1, the first of which starts at an offset. Two sums take less time than one. */
-function cosineOf(values: Float32Array, offset: number, unit: Float32Array): number {
+export function cosineOf(values: Float32Array, offset: number, unit: Float32Array): number {
   let even = 0;
   let odd = 0;
   let index = 0;

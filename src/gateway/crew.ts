@@ -36,10 +36,13 @@ export function publishOf({ owner, crew }: GatewayOptions): ((event: RoutingEven
 }
 
 /** Connects a process to the owner of its log and counters. */
-export async function joinOwner(owner: SteadyLink, { control, batches, routing }: Services): Promise<void> {
+export async function joinOwner(
+  owner: SteadyLink,
+  { control, batches, vectorStores, routing }: Services,
+): Promise<void> {
   owner.answer("routing", ({ value }) => routing.follow(value as RoutingEvent));
   owner.answer("look", () => control.follower.look());
-  batches.onWake(() => owner.current?.tell("wake", null));
+  for (const work of [batches, vectorStores]) work.onWake(() => owner.current?.tell("wake", null));
   // the last greeting: what came before is all that the owner needs to know
   owner.greet((link) => link.tell("synced", null));
   owner.start();
@@ -136,7 +139,10 @@ export function serveCrew(crew: Crew, { services, writer }: OwnerParts): () => P
         services.routing.follow(value as RoutingEvent);
         crew.tell("routing", value, link());
       },
-      wake: () => services.batches.wake(),
+      wake() {
+        services.batches.wake();
+        services.vectorStores.wake();
+      },
       hooks: ({ value }) => writer.traceHooks?.(value as LateHooks[]),
       metrics: () => writer.metrics(),
       waiting: () => writer.waiting?.(),

@@ -59,9 +59,9 @@ function mayEndBatches(changes: readonly Change[] | undefined): boolean {
 /** Makes what depends on records follow their changes. */
 function noteChanges(
   changes: readonly Change[] | undefined,
-  { batches, followCorrections, oauth, console, cache }: Services,
+  { batches, vectorStores, followCorrections, oauth, console, cache }: Services,
 ): void {
-  if (mayEndBatches(changes)) batches.wake();
+  if (mayEndBatches(changes)) for (const work of [batches, vectorStores]) work.wake();
   if (!changes || changes.some(({ resource }) => resource === counterResource)) followCorrections();
   oauth.note(changes);
   console?.sessions.note(changes);

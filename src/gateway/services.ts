@@ -10,6 +10,7 @@ import { createObjectStore } from "../control/object-store.ts";
 import { sealStored } from "../control/seal-stored.ts";
 import type { ContentRules } from "../control/sealed-contents.ts";
 import type { Vault } from "../control/vault.ts";
+import { VectorStores } from "../control/vector-stores/vector-stores.ts";
 import { createVerdictFeedback } from "../control/verdict-feedback.ts";
 import { isRefusedStatement } from "../db/client.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
@@ -20,6 +21,7 @@ import { createIndexStores } from "../db/stores/log-index.ts";
 import { createLogSegmentStore, type LogSegmentStore } from "../db/stores/log-segments.ts";
 import { createLogTailStore } from "../db/stores/log-tail.ts";
 import { createLogStore, type LogStore } from "../db/stores/logs.ts";
+import { VectorStoreStore } from "../db/stores/vector-stores.ts";
 import type { Guardrails } from "../guardrails/state.ts";
 import { formBytes } from "../inference/files/upload.ts";
 import { createAddressGuard } from "../lib/address.ts";
@@ -321,7 +323,7 @@ export function largestBodyBytes({ limits, files }: Pick<GatewayOptions, "limits
   return Math.max(jsonBodyBytes, formBodyBytes, streamedBodyBytes, fileBytes + formBytes);
 }
 
-/** What the gateway keeps of files and batches. */
+/** What the gateway has of files, batches and vector stores. */
 function createOwnStore(
   { files: { s3, ...limits } = {} }: GatewayOptions,
   { database, clock }: ServiceParts,
@@ -335,7 +337,9 @@ function createOwnStore(
     limits: { ...defaultFileLimits, ...limits },
     pieces: s3 && createS3Pieces(createObjectStore(s3, { outbound, clock })),
   });
-  return { files, batches: createBatchWork(createBatchStore(database)) };
+  const { stores, vault } = control;
+  const vectorStores = new VectorStores({ store: new VectorStoreStore(database), stores, vault, clock });
+  return { files, batches: createBatchWork(createBatchStore(database)), vectorStores };
 }
 
 /** What ends requests that lead back here; the id is the same in all processes of an installation. */

@@ -161,6 +161,7 @@ function startUpkeep(
       .purge(services.clock.now() - dayMs)
       .catch((error) => warn("Cannot remove old alerts of budgets", error));
     services.files.cleanUp().catch((error) => warn("Cannot remove the content of old files", error));
+    services.vectorStores.cleanUp().catch((error) => warn("Cannot remove the content of old vector stores", error));
     services.cache.cleanUp().catch((error) => warn("Cannot remove old responses of the cache", error));
     services.responses.cleanUp().catch((error) => warn("Cannot remove old responses", error));
     services.oauth.cleanUp().catch((error) => warn("Cannot remove old codes and tokens of OAuth", error));

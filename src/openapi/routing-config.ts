@@ -11,7 +11,7 @@ import {
   strategyMembers,
 } from "../schemas/routing.ts";
 import { classifierMembers } from "../schemas/routing-choice.ts";
-import { searchToolMembers, webSearchMembers } from "../schemas/server-tools.ts";
+import { fileSearchMembers, searchToolMembers, webSearchMembers } from "../schemas/server-tools.ts";
 import { type JsonSchemaOf, routingConfigReference } from "./schema.ts";
 
 type Descriptions = Readonly<Record<string, string>>;
@@ -134,6 +134,11 @@ const searchToolDescriptions: Descriptions = {
   argument: "Argument that takes the query, default query",
 };
 
+const fileSearchDescriptions: Descriptions = {
+  embeddings: "What makes the vectors of new vector stores: @provider/model, an alias or the slug of a config",
+  dimensions: "Numbers of their vectors; by default 256 where the model can make them so short",
+};
+
 const stickyDescriptions: Descriptions = {
   enabled: "Must be true, else sticky has no effect",
   hash_fields: "Fields that must be equal: metadata.x, params.x.y, headers.x",
@@ -182,11 +187,15 @@ export function toRoutingConfigSchema(convert: JsonSchemaOf): object {
     ...object(webSearchEntries, webSearchDescriptions, { mcp: searchTool }),
     description: "Runs a search for models without one; has model or mcp, and not both",
   };
+  const fileSearch = {
+    ...object(fileSearchMembers, fileSearchDescriptions),
+    description: "Says what makes the vectors of new vector stores of the gateway",
+  };
   const cache = { ...object(cacheMembers, cacheDescriptions), required: ["mode"] };
   return {
     ...object(nodeMembers, nodeDescriptions, {
       strategy: { ...strategy, required: ["mode"] },
-      server_tools: { type: "object", properties: { web_search: webSearch } },
+      server_tools: { type: "object", properties: { web_search: webSearch, file_search: fileSearch } },
       shadow: {
         ...object(shadowMembers, shadowDescriptions, {
           target: { $ref: routingConfigReference, description: "What gets the copies: a config with one provider" },

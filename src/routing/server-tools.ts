@@ -1,5 +1,5 @@
 import { isObject, stringOf } from "../lib/json.ts";
-import { searchToolMembers, webSearchMembers } from "../schemas/server-tools.ts";
+import { fileSearchMembers, searchToolMembers, webSearchMembers } from "../schemas/server-tools.ts";
 
 type Members = Record<string, unknown>;
 
@@ -19,9 +19,17 @@ export interface WebSearchSettings {
   readonly timeoutMs: number;
 }
 
+/** What new vector stores of the gateway are made with. */
+export interface FileSearchSettings {
+  /** What makes vectors; undefined where requests say it. */
+  readonly embeddings: string | undefined;
+  readonly dimensions: number | undefined;
+}
+
 /** The tools that the gateway runs for models without them. */
 export interface ServerToolSettings {
   readonly webSearch: WebSearchSettings | undefined;
+  readonly fileSearch: FileSearchSettings | undefined;
 }
 
 /** What reading a part of a config needs of its reader. */
@@ -30,7 +38,7 @@ interface Reading {
   check(
     value: unknown,
     path: string,
-    schemas: typeof webSearchMembers | typeof searchToolMembers | Record<never, never>,
+    schemas: typeof webSearchMembers | typeof searchToolMembers | typeof fileSearchMembers | Record<never, never>,
     others?: (name: string) => boolean,
   ): Members;
   note(path: string, message: string): undefined;
@@ -71,7 +79,14 @@ function readWebSearch(value: unknown, path: string, reading: Reading): WebSearc
   );
 }
 
-const tools: ReadonlySet<string> = new Set(["web_search"]);
+function readFileSearch(value: unknown, path: string, reading: Reading): FileSearchSettings | undefined {
+  if (value === undefined) return undefined;
+  const { embeddings, dimensions } = reading.check(value, path, fileSearchMembers);
+  return {
+    embeddings: stringOf(embeddings),
+    dimensions: typeof dimensions === "number" ? dimensions : undefined,
+  };
+}
 
 /** Reads `server_tools` of a config, at its root. */
 export function readServerTools(
@@ -80,8 +95,12 @@ export function readServerTools(
 ): ServerToolSettings | undefined {
   if (value === undefined) return undefined;
   if (!isRoot) return reading.note(path, "must be at the root");
-  const { web_search: webSearch, code_interpreter: code, ...others } = reading.check(value, path, {}, () => true);
+  const members = reading.check(value, path, {}, () => true);
+  const { web_search: webSearch, file_search: fileSearch, code_interpreter: code, ...others } = members;
   if (code !== undefined) reading.note(`${path}.code_interpreter`, "is a tool that the gateway cannot run");
-  for (const name of Object.keys(others)) if (!tools.has(name)) reading.note(`${path}.${name}`, "is not a server tool");
-  return { webSearch: readWebSearch(webSearch, `${path}.web_search`, reading) };
+  for (const name of Object.keys(others)) reading.note(`${path}.${name}`, "is not a server tool");
+  return {
+    webSearch: readWebSearch(webSearch, `${path}.web_search`, reading),
+    fileSearch: readFileSearch(fileSearch, `${path}.file_search`, reading),
+  };
 }

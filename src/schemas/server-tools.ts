@@ -37,3 +37,11 @@ export const searchToolMembers = {
   /** Argument that takes the query. Default: `query`. */
   argument: Text(256),
 } satisfies Record<string, v.GenericSchema>;
+
+/** `server_tools.file_search` of a config. */
+export const fileSearchMembers = {
+  /** What makes the vectors of new vector stores: `@provider/model`, an alias or the slug of a config. */
+  embeddings: Text(256),
+  /** Numbers of their vectors. Default: 256 where the model can make them so short, else as many as it makes. */
+  dimensions: whole(8, 4_096),
+} satisfies Record<string, v.GenericSchema>;

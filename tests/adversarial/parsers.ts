@@ -11,6 +11,9 @@ import { createDocumentFetcher } from "../../src/control/fetch-document.ts";
 import { GatewayError } from "../../src/errors.ts";
 import { readKeys } from "../../src/guardrails/jwt-keys.ts";
 import { readExportRequest } from "../../src/inference/ingest/otlp-protobuf.ts";
+import { findChunks } from "../../src/inference/vectors/chunks.ts";
+import { readFilters } from "../../src/inference/vectors/filters.ts";
+import { createFileBudget, readText, UnreadableFile } from "../../src/inference/vectors/read-text.ts";
 import { AddressRefusedError, createAddressGuard } from "../../src/lib/address.ts";
 import { audioSeconds } from "../../src/lib/audio-duration.ts";
 import { AwsEventBlocks, DamagedMessageError } from "../../src/lib/aws-events.ts";
@@ -660,6 +663,63 @@ export const parserCases: readonly ParserCase[] = [
       return undefined;
     },
     refusals: [],
+  },
+  {
+    name: "files of vector stores",
+    seeds: all(
+      "# Notes\n\nThe harbour opens at six.\n\nThe ferry leaves at seven.",
+      "<!doctype html><title>T</title><style>p{}</style><p>Fish &amp; <b>bread</b> &#8212; 3 &lt; 4</p><!-- x --><td>y",
+    ),
+    tokens: all(
+      "<",
+      ">",
+      "<script>",
+      "</script",
+      "<!--",
+      "-->",
+      "&#x1F600;",
+      "&amp;",
+      " ",
+      "\n\n",
+      ". ",
+      "港",
+      "😀",
+      "\u0000",
+    ),
+    maxBytes: 64 * 1024,
+    async parse(input) {
+      const [budget, file] = [createFileBudget(), { filename: "page.html", bytes: input.length }];
+      const text = await readText(
+        file,
+        (async function* () {
+          yield input;
+        })(),
+        budget,
+      );
+      const chunks = await budget.run(findChunks(text, { tokens: 100, overlap: 50 }, { budget, most: 100_000 }));
+      for (const [index, { start, end }] of chunks.entries()) {
+        const before = chunks[index - 1];
+        if (start >= end || end > text.length || (before && start <= before.start))
+          throw new Error("chunks stand still");
+      }
+      return budget;
+    },
+    refusals: [ExcessError, UnreadableFile],
+  },
+  {
+    name: "filters of vector stores",
+    seeds: all(
+      '{"type":"and","filters":[{"type":"eq","key":"a","value":1},{"type":"or","filters":[{"type":"in","key":"b","value":["c"]}]}]}',
+      '{"type":"gte","key":"a","value":"b"}',
+    ),
+    tokens: all('{"type":"and","filters":[', "]}", '"nin"', '"lt"', "[", "]", "null", "1e400", '"__proto__"'),
+    maxBytes: 16 * 1024,
+    async parse(input) {
+      const value = parseJson(decoder.decode(input));
+      readFilters(value)({ a: 1, b: "c" });
+      return undefined;
+    },
+    refusals: [GatewayError],
   },
 ];
 

@@ -72,7 +72,10 @@ const answers: readonly [RegExp, (request: ReceivedRequest) => unknown][] = [
   [/^POST .*:generateContent$/, () => gemini],
   [
     /^POST .*\/embeddings$/,
-    () => ({ object: "list", model: "m", data: [embedding, { ...embedding, index: 1 }], usage }),
+    ({ text }) => {
+      const inputs = [JSON.parse(text).input].flat();
+      return { object: "list", model: "m", data: inputs.map((_, index) => ({ ...embedding, index })), usage };
+    },
   ],
   [/^POST .*\/multimodalembeddings$/, () => ({ object: "list", model: "m", data: [embedding], usage })],
   [/^POST .*\/moderations$/, () => ({ id: "modr-docs", model: "m", results: [{ flagged: false }] })],

@@ -72,7 +72,7 @@ export const layering: Rule = (files) =>
 /** Folders of a part of `src`, lowest first. A file imports from its own folder, from lower ones and from outside the part. */
 const folderOrders: Readonly<Record<string, readonly string[]>> = {
   inference:
-    "facts target call stream adapt guard cache choice shadow pipeline passthrough realtime files batches records ingest tools routes".split(
+    "facts target call stream adapt guard cache choice shadow pipeline passthrough realtime files batches records vectors ingest tools routes".split(
       " ",
     ),
   admin:

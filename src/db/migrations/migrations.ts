@@ -438,4 +438,17 @@ export const migrations: readonly Migration[] = [
       "ALTER TABLE `rate_limit_policies` ADD `queue` text;",
     ],
   },
+  {
+    id: "0035_vector_stores",
+    readableSince: "0033_labels",
+    statements: [
+      "CREATE TABLE `vector_store_blocks` (\n\t`store_id` text NOT NULL,\n\t`file_id` text NOT NULL,\n\t`seq` integer NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`vectors` blob NOT NULL,\n\t`content` blob NOT NULL,\n\tPRIMARY KEY(`store_id`, `file_id`, `seq`)\n);",
+      "CREATE TABLE `vector_store_files` (\n\t`store_id` text NOT NULL,\n\t`file_id` text NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`filename` text NOT NULL,\n\t`api_key_id` text NOT NULL,\n\t`batch_id` text,\n\t`status` text NOT NULL,\n\t`error_code` text,\n\t`error_message` text,\n\t`chunk_tokens` integer NOT NULL,\n\t`chunk_overlap` integer NOT NULL,\n\t`attributes` text,\n\t`position` integer DEFAULT 0 NOT NULL,\n\t`bytes` integer DEFAULT 0 NOT NULL,\n\t`attempts` integer DEFAULT 0 NOT NULL,\n\t`turn` integer DEFAULT 0 NOT NULL,\n\t`lease_owner` text,\n\t`lease_until` integer DEFAULT 0 NOT NULL,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`store_id`, `file_id`)\n);",
+      "CREATE INDEX `vector_store_files_tenant` ON `vector_store_files` (`organisation_id`,`workspace_id`,`created_at`);",
+      "CREATE INDEX `vector_store_files_file` ON `vector_store_files` (`file_id`);",
+      "CREATE INDEX `vector_store_files_work` ON `vector_store_files` (`status`,`lease_until`);",
+      "CREATE TABLE `vector_stores` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`name` text,\n\t`metadata` text,\n\t`status` text NOT NULL,\n\t`embeddings` text NOT NULL,\n\t`dimensions` integer,\n\t`length` integer,\n\t`expires_days` integer,\n\t`last_active_at` integer NOT NULL,\n\t`created_at` integer NOT NULL\n);",
+      "CREATE INDEX `vector_stores_tenant` ON `vector_stores` (`organisation_id`,`workspace_id`,`created_at`);",
+    ],
+  },
 ];

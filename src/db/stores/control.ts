@@ -40,6 +40,7 @@ import {
   workspaceMembers,
   workspaces,
 } from "../tables/tenants.ts";
+import { vectorStoreFiles, vectorStores } from "../tables/vector-stores.ts";
 import { createTenantStore, type Tenant } from "../tenant-store.ts";
 import { createAuditStore } from "./audit.ts";
 
@@ -138,6 +139,8 @@ export function createControlStores(database: Database) {
     scimMappings: createTenantStore(database, scimMappings),
     gatewayFiles: createTenantStore(database, gatewayFiles),
     gatewayBatches: createTenantStore(database, gatewayBatches),
+    vectorStores: createTenantStore(database, vectorStores),
+    vectorStoreFiles: createTenantStore(database, vectorStoreFiles),
     logExports: createTenantStore(database, logExports),
     audit: createAuditStore(database),
   };

@@ -37,7 +37,7 @@ function toEmbedder({ provider, model = defaultModel, dimensions, threshold }: S
   return {
     provider: provider.replace(/^@/, ""),
     model,
-    dimensions: dimensions ?? (reducible.test(model) ? reducedDimensions : undefined),
+    dimensions: dimensions ?? usualDimensions(model),
     threshold: threshold ?? defaultThreshold,
   };
 }
@@ -54,8 +54,13 @@ export function embedderOf(view: WorkspaceView, ofOperator: SemanticSettings): E
   return embedder;
 }
 
+/** Numbers of a vector that a model is asked for, unless others are set; undefined: as many as it makes. */
+export function usualDimensions(model: string): number | undefined {
+  return reducible.test(model) ? reducedDimensions : undefined;
+}
+
 /** The numbers of an embedding; undefined for anything else. */
-function toFloats(embedding: unknown): Float32Array | undefined {
+export function toFloats(embedding: unknown): Float32Array | undefined {
   if (Array.isArray(embedding)) {
     const isUsable = embedding.length > 0 && embedding.length <= maxDimensions && embedding.every(Number.isFinite);
     return isUsable ? Float32Array.from(embedding) : undefined;

@@ -7,13 +7,13 @@ import { readRequestConfig } from "../target/config-source.ts";
 import { listLeaves, storedNameOf } from "../target/config-target.ts";
 
 /** Provider name by which requests ask for the gateway's own files and batches. */
-const ownSlug = "gateway";
+export const ownSlug = "gateway";
 
 /** The handler of a route. */
 export type KeyHandler = (context: CallerContext) => Reply | Promise<Reply>;
 
 /** Whether a config does nothing but name the gateway, which is not a provider for calls. */
-function namesOwnSlug(text: string): boolean {
+export function namesOwnSlug(text: string): boolean {
   const config = parseJson(text);
   return isObject(config) && config.provider === ownSlug;
 }

@@ -7,7 +7,20 @@ import * as assistants from "../../schemas/assistants.ts";
 import * as small from "../../schemas/relayed.ts";
 import * as stores from "../../schemas/vector-stores.ts";
 import * as videos from "../../schemas/videos.ts";
+import type { KeyHandler } from "../files/gateway-store.ts";
 import { runPassthrough } from "../passthrough/passthrough.ts";
+import { addStoreFiles, cancelFileBatch, listFileBatchFiles, retrieveFileBatch } from "../vectors/file-batches.ts";
+import {
+  addStoreFile,
+  changeStoreFile,
+  listStoreFiles,
+  removeStoreFile,
+  retrieveStoreFile,
+  retrieveStoreFileContent,
+} from "../vectors/files.ts";
+import { isForOwnStores } from "../vectors/own-stores.ts";
+import { searchStore } from "../vectors/search.ts";
+import { changeStore, createStore, deleteStore, listStores, retrieveStore } from "../vectors/stores.ts";
 
 /** Native endpoints of one group: requests are forwarded unchanged to providers that have the route. */
 interface Group {
@@ -19,6 +32,26 @@ interface Group {
   bodyTypes?: readonly string[];
   routes: readonly Route[];
 }
+
+/** Answers of the gateway, for routes whose records it can have itself. */
+const ownHandlers: Readonly<Record<string, KeyHandler>> = {
+  list_vector_stores: listStores,
+  create_vector_store: createStore,
+  get_vector_store: retrieveStore,
+  update_vector_store: changeStore,
+  delete_vector_store: deleteStore,
+  search_vector_store: searchStore,
+  list_vector_store_files: listStoreFiles,
+  create_vector_store_file: addStoreFile,
+  get_vector_store_file: retrieveStoreFile,
+  update_vector_store_file: changeStoreFile,
+  delete_vector_store_file: removeStoreFile,
+  get_vector_store_file_content: retrieveStoreFileContent,
+  create_file_batch: addStoreFiles,
+  get_file_batch: retrieveFileBatch,
+  cancel_file_batch: cancelFileBatch,
+  list_file_batch_files: listFileBatchFiles,
+};
 
 /** Schemas of a route's body, response and query. */
 interface RouteFacts {
@@ -170,6 +203,7 @@ const groups: readonly Group[] = [
       route(`DELETE ${store}`, "delete_vector_store", "Remove a vector store", { answer: Deleted }),
       route(`POST ${store}/search`, "search_vector_store", "Search a vector store", {
         body: stores.VectorStoreSearch,
+        answer: stores.VectorStoreResults,
       }),
       route(`GET ${store}/files`, "list_vector_store_files", "List the files of a vector store", {
         answer: pageOf(VectorStoreFile),
@@ -189,7 +223,9 @@ const groups: readonly Group[] = [
       route(`DELETE ${store}/files/:file_id`, "delete_vector_store_file", "Remove a file from a vector store", {
         answer: Deleted,
       }),
-      route(`GET ${store}/files/:file_id/content`, "get_vector_store_file_content", "Read a file's parsed content"),
+      route(`GET ${store}/files/:file_id/content`, "get_vector_store_file_content", "Read a file's parsed content", {
+        answer: stores.VectorStoreContent,
+      }),
       route(`POST ${store}/file_batches`, "create_file_batch", "Add files to a vector store", {
         body: stores.FileBatchRequest,
         answer: FileBatch,
@@ -294,6 +330,8 @@ function toEndpoint(
   { body, answer, query, ...names }: Route,
 ): Endpoint {
   const nativeRoute = { group, headers };
+  const forward = (context: CallerContext) => runPassthrough(Object.assign(context, { nativeRoute }));
+  const own = ownHandlers[names.operation];
   return defineKeyEndpoint({
     ...names,
     tag,
@@ -302,7 +340,7 @@ function toEndpoint(
     ...(body && { documentedBody: { schema: body, types: bodyTypes } }),
     ...(answer && { response: answer }),
     ...(query && { query }),
-    handle: (context: CallerContext) => runPassthrough(Object.assign(context, { nativeRoute })),
+    handle: own ? async (context) => ((await isForOwnStores(context)) ? own : forward)(context) : forward,
   });
 }
 

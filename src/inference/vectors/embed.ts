@@ -1,0 +1,66 @@
+import { toUnit } from "../../cache/vectors.ts";
+import { createOwnRequest } from "../../context/own-request.ts";
+import type { ConnectionInfo, HandleRequest } from "../../context.ts";
+import type { VectorStoreRow } from "../../db/tables/vector-stores.ts";
+import { readBytes } from "../../lib/body.ts";
+import { finiteNumber, isObject, objectsIn, parseJson, stringOf } from "../../lib/json.ts";
+import { toFloats } from "../cache/embedding.ts";
+
+/** Longest time for a call. */
+const timeoutMs = 60_000;
+/** Largest answer: 16 vectors of 16,384 numbers. */
+const maxAnswerBytes = 8 * 2 ** 20;
+
+/** In whose name embeddings are asked for. */
+interface EmbeddingCaller {
+  readonly handle: HandleRequest;
+  readonly principal: NonNullable<ConnectionInfo["actingFor"]>;
+  readonly traceId: string;
+  readonly signal: AbortSignal;
+}
+
+/** Vectors of length 1, in the order of the strings; or why the call failed. */
+export type Embedded =
+  | { readonly vectors: readonly Float32Array[] }
+  | { readonly status: number; readonly problem: string };
+
+function readVectors(answer: unknown, count: number): Embedded {
+  const items = objectsIn(isObject(answer) ? answer.data : undefined);
+  const vectors: Float32Array[] = [];
+  for (const [place, item] of items.entries()) {
+    const floats = toFloats(item.embedding);
+    // a vector without a direction is near to nothing
+    if (floats) vectors[finiteNumber(item.index) ?? place] = toUnit(floats) ?? floats.fill(0);
+  }
+  const length = vectors[0]?.length ?? 0;
+  const isWhole = vectors.length === count && length > 0 && Array.from(vectors).every((one) => one?.length === length);
+  return isWhole ? { vectors } : { status: 502, problem: "the answer does not have a vector for each text" };
+}
+
+/** Asks for the vectors of strings, as a request of the caller: its limits, its budget, guardrails and its log apply. */
+export async function embedTexts(
+  texts: readonly string[],
+  { embeddings, dimensions }: Pick<VectorStoreRow, "embeddings" | "dimensions">,
+  { handle, principal, traceId, signal }: EmbeddingCaller,
+): Promise<Embedded> {
+  const headers = {
+    "content-type": "application/json",
+    "x-gateway-trace-id": traceId,
+    "x-gateway-request-timeout": String(timeoutMs),
+  };
+  const body = JSON.stringify({ model: embeddings, input: texts, ...(dimensions !== null && { dimensions }) });
+  try {
+    const init = { method: "POST", headers, body, signal };
+    const response = await handle(createOwnRequest("/v1/embeddings", init), {
+      actingFor: principal,
+      ignoresConfig: true,
+    });
+    const bounds = { bytes: maxAnswerBytes, totalMs: timeoutMs, silenceMs: timeoutMs };
+    const answer = parseJson(new TextDecoder().decode(await readBytes(response, bounds)));
+    if (response.status === 200) return readVectors(answer, texts.length);
+    const error = isObject(answer) && isObject(answer.error) ? answer.error : {};
+    return { status: response.status, problem: stringOf(error.message) ?? `it failed with ${response.status}` };
+  } catch {
+    return { status: 502, problem: "its answer cannot be read" };
+  }
+}
