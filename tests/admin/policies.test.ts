@@ -134,6 +134,7 @@ test("POST /policies/rate-limits returns the object of usage limits, and GET sho
     name: null,
     description: null,
     ...body,
+    queue: null,
     status: "active",
     workspace_id: workspaceId,
     organisation_id: organisationId,

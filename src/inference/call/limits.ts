@@ -62,8 +62,9 @@ function estimate(
   log: CallRecord,
 ): Estimate {
   if (!countTokens && money.length === 0) return nothing;
-  // JSON may be sent as the bytes that came; forms begin with a hyphen
-  const isJson = typeof body === "string" || (request !== undefined && body instanceof Uint8Array && body[0] === 0x7b);
+  // a prompt may be sent as the bytes that came; requests for records hold none, and forms begin with a hyphen
+  const isPrompt = request !== undefined && isOperation(log.operation);
+  const isJson = typeof body === "string" || (isPrompt && body instanceof Uint8Array && body[0] === 0x7b);
   const length = isJson ? body.length : 0;
   const asked = readOutputBound(request);
   const prompt = Math.ceil(length / bytesOfToken);
