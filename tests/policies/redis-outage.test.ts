@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { after, afterEach, before, beforeEach, test } from "node:test";
 import type { Limit } from "../../src/policies/limit-store.ts";
 import type { RedisLimitStoreOptions } from "../../src/policies/redis/options.ts";
+import type { LimitIncrement } from "../../src/schemas/logs.ts";
 import { eventually } from "../support/eventually.ts";
 import { hasRedis, type RedisServer, startRedis } from "../support/redis.ts";
 import {
@@ -179,6 +180,55 @@ test(
     await eventually("what is stored", usedIs(one, known, 60));
     await eventually("what is stored", usedIs(one, unknown, 50));
     assert.equal(await useUp(two, known), 40);
+  },
+);
+
+test("RedisLimitStore goes on with what Redis has while the stored counters cannot be read", options, async () => {
+  const [node] = await startNodes(1, { timeoutMs: 100 });
+  assert.ok(node);
+  const limit = createLimit({ most: 10 });
+  await make(node, limit, 4);
+  installation.stored.isAway = true;
+  redis.pause();
+  const local = await book(node.store, claimOf(limit));
+  assert.ok(local && node.store.outage().isAway);
+  local.release();
+  redis.resume();
+  await eventually("Redis", async () => !node.store.outage().isAway);
+  // one that starts now goes on from there, too
+  const other = await start();
+  assert.equal(await useUp(other, limit), 6);
+  assert.equal(await useUp(node, limit), 0);
+});
+
+test(
+  "RedisLimitStore lowers nothing to counters that lack what was used while the database was away",
+  options,
+  async () => {
+    const [node] = await startNodes(1, { quietMs: 20 });
+    assert.ok(node);
+    const limit = createLimit({ most: 10 });
+    await make(node, limit, 4);
+    let reads = 0;
+    const { readUsed } = installation.stored;
+    installation.stored.readUsed = async (names) => {
+      reads++;
+      return readUsed(names);
+    };
+    const untilReads = (count: number) => eventually(`${count} comparisons`, async () => reads >= count);
+    installation.stored.isAway = true;
+    const rows: LimitIncrement[] = [];
+    for (let request = 0; request < 6; request++) {
+      const booked = await book(node.store, claimOf(limit));
+      rows.push(...(booked?.settle(oneRequest) ?? []));
+    }
+    await untilReads(reads + 2);
+    installation.stored.isAway = false;
+    await untilReads(reads + 5);
+    assert.equal(await useUp(node, limit), 0);
+    installation.stored.add(limit.organisationId, rows);
+    await untilReads(reads + 2);
+    assert.equal((await node.store.read(limit, "b")).used, 10);
   },
 );
 

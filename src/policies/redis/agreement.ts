@@ -1,13 +1,18 @@
 import type { Clock } from "../../lib/clock.ts";
 import type { LimitUseObserver } from "../limit-store.ts";
-import type { StoredCounters } from "../stored-counters.ts";
+import type { StoredCount, StoredCounters } from "../stored-counters.ts";
 import { type Span, spanOf, startOf } from "../windows.ts";
 import { heardLately, keepUntil, keysOf, noteCorrected, type SharedBucket } from "./buckets.ts";
 import type { RedisCounters } from "./counters.ts";
-import { storedName } from "./stored-reader.ts";
+import { StoredCountersError, storedName } from "./stored-reader.ts";
+import { within } from "./within.ts";
 
 /** Buckets that are read and compared together. */
 const batchSize = 200;
+/** How long after stored counters could not be read rows may still wait to be stored, in milliseconds. */
+const waitingRowsMs = 60_000;
+/** No bucket was unused for so long. */
+const neverQuietMs = Number.MAX_SAFE_INTEGER;
 
 /** Settings of an agreement. */
 interface AgreementOptions {
@@ -16,6 +21,8 @@ interface AgreementOptions {
   readonly clock: Clock;
   /** How long a bucket was not used before it is lowered to what is stored, in milliseconds. */
   readonly quietMs: number;
+  /** Longest wait for the database, in milliseconds. */
+  readonly storedTimeoutMs: number;
   readonly onUsed: LimitUseObserver | undefined;
 }
 
@@ -28,6 +35,8 @@ interface Current {
 /** Makes counters in Redis agree with those that are stored, which are the truth. */
 export class Agreement {
   readonly #options: AgreementOptions;
+  /** Monotonic milliseconds at which stored counters could not be read. */
+  #failedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: AgreementOptions) {
     this.#options = options;
@@ -36,7 +45,8 @@ export class Agreement {
   /**
    * Compares the buckets that this process used since they agreed.
    *
-   * @throws If the stored counters cannot be read, or Redis is away.
+   * @throws {StoredCountersError} If the stored counters cannot be read.
+   * @throws If Redis is away.
    */
   async agree(buckets: Iterable<SharedBucket>): Promise<void> {
     const now = this.#options.counters.time.now();
@@ -48,9 +58,11 @@ export class Agreement {
   }
 
   async #compare(batch: readonly Current[]): Promise<void> {
-    const { counters, stored, clock, quietMs } = this.#options;
+    const { counters, clock, quietMs } = this.#options;
     const [readAt, comparedAt] = [counters.time.now(), clock.monotonic()];
-    const counts = await stored.readUsed(batch.map(({ bucket, span }) => storedName(bucket, span)));
+    const counts = await this.#readStored(batch);
+    // what was used while the database was away is not stored at once when it is back
+    const mayLower = comparedAt - this.#failedAt > waitingRowsMs;
     const shown = batch.map(({ bucket, span }, index) => {
       const { used = 0, corrected = 0 } = counts[index] ?? {};
       noteCorrected(bucket, span, corrected);
@@ -61,22 +73,37 @@ export class Agreement {
         keepUntil: keepUntil(span, readAt, 0),
       };
     });
-    const agreed = await counters.agree(shown, { readAt, quietMs });
+    const agreed = await counters.agree(shown, { readAt, quietMs: mayLower ? quietMs : neverQuietMs });
     for (const [index, current] of batch.entries()) {
       const result = agreed[index];
-      if (result) this.#note(current, result, comparedAt);
+      if (!result) continue;
+      this.#note(current, result);
+      if (mayLower) this.#noteQuiet(current, comparedAt);
+    }
+  }
+
+  async #readStored(batch: readonly Current[]): Promise<StoredCount[]> {
+    const { stored, clock, storedTimeoutMs } = this.#options;
+    try {
+      const asked = stored.readUsed(batch.map(({ bucket, span }) => storedName(bucket, span)));
+      return await within(storedTimeoutMs, asked, "Cannot read stored counters of limits");
+    } catch (cause) {
+      this.#failedAt = clock.monotonic();
+      throw new StoredCountersError(cause instanceof Error ? cause.message : String(cause), { cause });
     }
   }
 
   #note(
     { bucket, span }: Current,
     { before, after, reserved }: { before: number; after: number; reserved: number },
-    comparedAt: number,
   ): void {
-    const { quietMs, onUsed } = this.#options;
     bucket.heard = { start: startOf(span), used: after, reserved };
-    // until it was quiet it may still be lowered; the second makes up for what the clocks differ
+    if (after > before) this.#options.onUsed?.({ limit: bucket.limit, bucket: bucket.name, span, before, after });
+  }
+
+  /** Until a bucket was quiet it may still be lowered; the second makes up for what the clocks differ. */
+  #noteQuiet({ bucket }: Current, comparedAt: number): void {
+    const { quietMs } = this.#options;
     if (bucket.touchedAt !== undefined && comparedAt - bucket.touchedAt > quietMs + 1_000) bucket.touchedAt = undefined;
-    if (after > before) onUsed?.({ limit: bucket.limit, bucket: bucket.name, span, before, after });
   }
 }

@@ -103,7 +103,8 @@ export class RedisLimitStore implements LimitStore {
     this.#quietMs = quietMs;
     const counters = new RedisCounters({ client, clock, nodesKey, timeoutMs, longestCallMs });
     const buckets = new SharedBuckets(options.mac);
-    const reader = new StoredReader(stored, options.storedTimeoutMs ?? 5_000);
+    const { storedTimeoutMs = 5_000 } = options;
+    const reader = new StoredReader(stored, storedTimeoutMs);
     const watch = { isAway: () => this.#outage.isAway, lose: (error: unknown) => this.#lose(error) };
     this.#counters = counters;
     this.#buckets = buckets;
@@ -122,7 +123,7 @@ export class RedisLimitStore implements LimitStore {
       share: () => this.#share,
       ...watch,
     });
-    this.#agreement = new Agreement({ counters, stored, clock, quietMs, onUsed });
+    this.#agreement = new Agreement({ counters, stored, clock, quietMs, storedTimeoutMs, onUsed });
     this.#outage = new Outage({
       recover: () => this.#recover(),
       message: options.isStrict
@@ -190,7 +191,7 @@ export class RedisLimitStore implements LimitStore {
     this.#nodes = [...this.#nodes.filter((heard) => at - heard.at < rememberNodesMs), { count, at }];
   }
 
-  /** Reaches Redis again, sends what waits, and agrees with what was stored meanwhile. */
+  /** Reaches Redis again, sends what waits, and agrees with what was stored meanwhile, if the database says that. */
   async #recover(): Promise<void> {
     try {
       await this.#beat();
@@ -201,7 +202,10 @@ export class RedisLimitStore implements LimitStore {
     await this.#settling.unsent.send(this.#counters);
     // windows that began meanwhile may have been counted elsewhere only
     this.#lives.clear();
-    await this.#agreement.agree(this.#buckets.all());
+    await this.#agreement.agree(this.#buckets.all()).catch((error) => {
+      // buckets that Redis still has go on there, those that it lost are counted by shares: both agree once the database is back
+      if (!(error instanceof StoredCountersError)) throw error;
+    });
     this.#agreeSoon();
   }
 
