@@ -3,6 +3,8 @@ import type { LogBatch } from "../schemas/logs.ts";
 
 /** Longest time a batch may take before it goes to the file. */
 const defaultPatienceMs = 1_000;
+/** Longest wait for a write of what is in the file, in milliseconds: then it is written again, and stored once. */
+const defaultReplayPatienceMs = 30_000;
 /** Between two attempts to store what waits in the file. */
 const firstPauseMs = 250;
 const maxPauseMs = 5_000;
@@ -46,6 +48,8 @@ interface SpillingLogOptions {
   log(line: string): void;
   /** Longest time a write may take before its batches go to the file, in milliseconds; default 1,000. */
   patienceMs?: number | undefined;
+  /** The same for batches in the file. Default: 30,000. */
+  replayPatienceMs?: number | undefined;
   /** Most writes at a time of what waits; default 1. */
   writesAtOnce?: number | undefined;
   /** First pause between two attempts to store what waits, in milliseconds; default 250. Each pause doubles it. */
@@ -258,9 +262,12 @@ class FileBackedLog implements SpillingLog {
 
   /** Together, or one by one if the database refuses some of them. */
   async #storeBatches(batches: readonly LogBatch[]): Promise<void> {
-    const { store, isPermanent } = this.#options;
+    const { store, isPermanent, replayPatienceMs = defaultReplayPatienceMs } = this.#options;
+    const writing = store(batches);
     try {
-      await store(batches);
+      if (await isDoneWithin(writing, replayPatienceMs)) return;
+      writing.catch(() => {});
+      throw new Error(`A write took longer than ${replayPatienceMs} ms`);
     } catch (error) {
       if (!isPermanent(error)) throw error;
       const [only, ...others] = batches;

@@ -86,6 +86,7 @@ async function openLog(maxBytes = 64 * 2 ** 20): Promise<TestLog> {
       warn: (message) => lines.push(message),
       log: (line) => lines.push(line),
       patienceMs: 20,
+      replayPatienceMs: 50,
       pauseMs: 1,
     });
     opened.push(log);
@@ -193,6 +194,19 @@ test("a write that hangs holds nobody, and ends well beside its copy in the file
   open.fault = () => "none";
   await untilEmpty(open.log);
   await checkStored(open.database, 3);
+  await open.close();
+});
+
+test("a write of what is in the file that is never answered is made again, and stored once", async () => {
+  const open = await openLog();
+  const faults: Fault[] = ["away", "late", "late"];
+  open.fault = () => faults.shift() ?? "none";
+  await open.append([createRow(0), createRow(1)]);
+  await untilEmpty(open.log);
+  await checkStored(open.database, 2);
+  open.release();
+  await open.log.recover();
+  await checkStored(open.database, 2);
   await open.close();
 });
 
