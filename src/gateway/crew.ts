@@ -119,8 +119,9 @@ export function serveCrew(crew: Crew, { services, writer }: OwnerParts): () => P
     };
     const answers: Record<string, Answer> = {
       hello({ value }) {
-        if (value !== version) throw new Error(`Cannot work together: ${String(value)} is not version ${version}`);
-        crew.add(link());
+        const [its, group] = value as [version: string, group: string]; // as a worker of this version sends it
+        if (its !== version) throw new Error(`Cannot work together: ${String(its)} is not version ${version}`);
+        crew.add(link(), group);
         link().onClose(() => customer?.end());
         return peer;
       },

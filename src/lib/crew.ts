@@ -8,7 +8,8 @@ export type AnswersOf = (link: () => Link) => Readonly<Record<string, Answer>>;
 export class Crew {
   /** Processes that were there before this one, and will connect. */
   readonly expected: number;
-  readonly #links = new Set<Link>();
+  /** With the group of each process: those that one parent process has started. */
+  readonly #links = new Map<Link, string>();
   readonly #served = Promise.withResolvers<AnswersOf>();
 
   constructor(expected: number) {
@@ -26,25 +27,26 @@ export class Crew {
   }
 
   /** Adds a process until its connection ends. */
-  add(link: Link): void {
-    this.#links.add(link);
+  add(link: Link, group: string): void {
+    this.#links.set(link, group);
     link.onClose(() => this.#links.delete(link));
   }
 
-  /** Resolves once no process is connected, or after a time. */
-  async left(withinMs: number): Promise<void> {
-    const ends = [...this.#links].map((link) => new Promise<void>((resolve) => link.onClose(resolve)));
+  /** Resolves once no process of a group is connected, or after a time. Those of others find another owner. */
+  async left(group: string, withinMs: number): Promise<void> {
+    const own = [...this.#links].filter(([, one]) => one === group);
+    const ends = own.map(([link]) => new Promise<void>((resolve) => link.onClose(resolve)));
     await settledWithin(ends, withinMs);
   }
 
   /** Sends a message to all but one. */
   tell(kind: string, value: unknown, except?: Link): void {
-    for (const link of this.#links) if (link !== except) link.tell(kind, value);
+    for (const link of this.#links.keys()) if (link !== except) link.tell(kind, value);
   }
 
   /** Resolves once all but one have answered or ended, or after a time. */
   async ask(kind: string, { except, withinMs }: { except?: Link | undefined; withinMs: number }): Promise<void> {
-    const asked = [...this.#links].filter((link) => link !== except).map((link) => link.ask(kind, null));
+    const asked = [...this.#links.keys()].filter((link) => link !== except).map((link) => link.ask(kind, null));
     await settledWithin(asked, withinMs);
   }
 }

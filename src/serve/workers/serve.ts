@@ -27,12 +27,12 @@ function settingsOfWorker({ ports }: Role, settings: HostSettings): HostSettings
 }
 
 /** Connects to the owner, of the same version: both speak the protocol of their program. */
-function connectOwner(path: string, warn: ProcessLog["warn"]): ConnectLink {
+function connectOwner({ owner: path, control }: Role, warn: ProcessLog["warn"]): ConnectLink {
   let hasWarned = false;
   return async (answers) => {
     const link = await connectLink(path, () => answers);
     try {
-      return { link, peer: await link.ask<string>("hello", version) };
+      return { link, peer: await link.ask<string>("hello", [version, control]) };
     } catch (error) {
       if (!hasWarned && !link.isClosed) warn("Cannot work with the process that owns the database", error);
       hasWarned = true;
@@ -55,7 +55,7 @@ export async function serveAsWorker(role: Role, settings: HostSettings, log: Pro
   });
   // the terminal that closes is that of the parent process
   process.on("SIGHUP", () => {});
-  const owner = new SteadyLink(connectOwner(role.owner, log.warn));
+  const owner = new SteadyLink(connectOwner(role, log.warn));
   const own = withOptions(settingsOfWorker(role, settings), { workers: role.workers, owner });
   const serving = await startServing(own, log);
   shutdown = serving.shutdown;
@@ -68,7 +68,9 @@ export async function serveAsOwner(role: Role, settings: HostSettings, log: Proc
   let shutdown: Shutdown | undefined;
   const parent = await connectParent(role, {
     stop: () =>
-      void crew.left(settings.drainSeconds * 1_000).then(() => (shutdown ? shutdown.begin(0) : process.exit(0))),
+      void crew
+        .left(role.control, settings.drainSeconds * 1_000)
+        .then(() => (shutdown ? shutdown.begin(0) : process.exit(0))),
     hurry: () => {},
   });
   // those that are meant for all processes: it ends behind the others
