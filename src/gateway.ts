@@ -178,7 +178,7 @@ async function closeRunning(open: RunningGateway, activity: ReturnType<typeof cr
   open.services.limitQueues.drain(0);
   // their rows are written before the log closes
   await endStreams(open.services);
-  await Promise.all([open.batchRunner.stop(batchCloseMs), open.vectorRunner.stop()]);
+  await Promise.all([open.batchRunner.stop(batchCloseMs), open.vectorRunner.stop(0)]);
   await abortCalls(open.services, activity);
   await open.exportRunner.stop();
   open.stopTimers();
@@ -272,7 +272,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       const streams = running?.services.streams;
       await Promise.all([
         running?.batchRunner.stop(timeoutMs),
-        running?.vectorRunner.stop(),
+        running?.vectorRunner.stop(0),
         activity.settle(() => (streams?.size ?? 0) === 0, timeoutMs),
       ]);
       if (!running) return;

@@ -1,6 +1,6 @@
 import type { Services } from "../context.ts";
 import type { UsableIntegration } from "../control/provider-library.ts";
-import { CleanTexts } from "../guardrails/clean-texts.ts";
+import { CleanStrings } from "../guardrails/clean-strings.ts";
 import { toCredentials } from "../guardrails/partners/forms.ts";
 import { createChecks } from "../guardrails/registry.ts";
 import { createGuardrails, type Guardrails } from "../guardrails/state.ts";
@@ -132,6 +132,6 @@ export function createOwnGuardrails(
       ...createPartnerTools(services),
     }),
     warnOf(options),
-    options.createMac && new CleanTexts(options.createMac(randomBytes(32))),
+    options.createMac && new CleanStrings(options.createMac(randomBytes(32))),
   );
 }

@@ -86,8 +86,8 @@ class RunInput implements CheckInput, Look {
     return this.#run.subject.tenant;
   }
 
-  get cleanTexts(): Subject["cleanTexts"] {
-    return this.#run.subject.cleanTexts;
+  get cleanStrings(): Subject["cleanStrings"] {
+    return this.#run.subject.cleanStrings;
   }
 
   get provider(): string {

@@ -1,5 +1,5 @@
 import type { PatternSum } from "../../packages/patterns/src/pattern.ts";
-import type { CleanTexts } from "./clean-texts.ts";
+import type { CleanStrings } from "./clean-strings.ts";
 import {
   findSavedProblems,
   findSavedWarnings,
@@ -38,7 +38,7 @@ interface HookView {
 /** Guardrails of a gateway. */
 export interface Guardrails {
   /** Strings of requests in which checks found nothing. */
-  readonly cleanTexts: CleanTexts | undefined;
+  readonly cleanStrings: CleanStrings | undefined;
   /** Every check, each once. */
   readonly checks: readonly AnyCheck[];
   /**
@@ -191,7 +191,7 @@ class LaterWork {
 }
 
 /** Creates the guardrails of a gateway. */
-export function createGuardrails(checks: KnownChecks, warn: Warn, cleanTexts?: CleanTexts): Guardrails {
+export function createGuardrails(checks: KnownChecks, warn: Warn, cleanStrings?: CleanStrings): Guardrails {
   const work = new LaterWork(warn);
   const find = rememberBy((written, saved) => {
     return { resolved: resolveHooks(readHooks(written, checks), saved, checks), hooks: new Map() };
@@ -205,7 +205,7 @@ export function createGuardrails(checks: KnownChecks, warn: Warn, cleanTexts?: C
     return made;
   };
   return {
-    cleanTexts,
+    cleanStrings,
     checks: [...new Set(checks.values())],
     of: (written, saved, view = {}) => findVisible(find(written, saved), view),
     findUnknown: (written, saved) => find(written, saved).resolved,

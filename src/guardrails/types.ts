@@ -4,7 +4,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { Outbound } from "../lib/outbound.ts";
 import type { Soon } from "../lib/soon.ts";
 import type { Steps } from "../lib/steps.ts";
-import type { CleanTexts } from "./clean-texts.ts";
+import type { CleanStrings } from "./clean-strings.ts";
 import type { JsonPieces } from "./json-pieces.ts";
 import type { Placeholders } from "./values/placeholders.ts";
 
@@ -153,7 +153,7 @@ export interface CheckInput {
   /** What takes the place of values that are found; those of a response go on with the numbers of its request. */
   readonly placeholders: Placeholders;
   /** Strings of earlier requests in which checks found nothing. Absent: all are searched. */
-  readonly cleanTexts?: CleanTexts | undefined;
+  readonly cleanStrings?: CleanStrings | undefined;
   readonly work: Work;
 }
 

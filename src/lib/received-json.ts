@@ -96,13 +96,9 @@ export class ReceivedJson {
     const isSpan = (span: Span | undefined): span is Span => span !== undefined;
     const same = names.filter(isSame).map((name) => spans.get(name));
     const bytes = same.filter(isSpan).reduce((sum, { start, end }) => sum + end - start, 0);
-    return bytes < fewBytes
-      ? undefined
-      : this.#splice(
-          members,
-          names.filter((name) => !isSame(name)),
-          spans,
-        );
+    if (bytes < fewBytes) return undefined;
+    const changed = names.filter((name) => !isSame(name));
+    return this.#splice(members, changed, spans);
   }
 
   #splice(

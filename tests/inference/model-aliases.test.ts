@@ -475,7 +475,7 @@ test("an alias of the organisation leads to a pool, in each workspace that has t
   assert.deepEqual(await served(Promise.resolve(response)), ["spare", "spare"]);
   const row = await waitForLog(gateway, response.headers.get("x-gateway-trace-id") ?? "");
   const { requested_model, mode, attempts } = row as object as Record<string, unknown>; // members of some rows
-  assert.deepEqual([requested_model, mode, (attempts as unknown[]).length], ["pooled", "fallback", 2]);
+  assert.deepEqual([requested_model, mode, Array.isArray(attempts) && attempts.length], ["pooled", "fallback", 2]);
   const shown = await done(call(gateway, `GET /model-aliases/${id}`, { key }));
   assert.deepEqual([shown.target, shown.workspace_id], [{ pool: { models } }, null]);
   const list = await readJson<{ data: { id: string; alias_of?: string }[] }>(

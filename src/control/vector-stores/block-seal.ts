@@ -60,12 +60,12 @@ export class BlockSeal {
     }
   }
 
-  async seal(place: BlockPlace, vectors: Float32Array<ArrayBuffer>, texts: readonly string[]): Promise<SealedBlock> {
+  async seal(place: BlockPlace, vectors: Float32Array<ArrayBuffer>, contents: readonly string[]): Promise<SealedBlock> {
     const bytes = new Uint8Array(vectors.buffer, vectors.byteOffset, vectors.byteLength);
     return {
       ...place,
       vectors: await this.#encrypt(bytes, place, "vectors"),
-      texts: await this.#encrypt(encoder.encode(JSON.stringify(texts)), place, "texts"),
+      contents: await this.#encrypt(encoder.encode(JSON.stringify(contents)), place, "contents"),
     };
   }
 
@@ -74,9 +74,9 @@ export class BlockSeal {
     return new Float32Array(await this.#decrypt(sealed, place, "vectors"));
   }
 
-  async openTexts(place: BlockPlace, sealed: Uint8Array): Promise<readonly string[]> {
+  async openContents(place: BlockPlace, sealed: Uint8Array): Promise<readonly string[]> {
     // `seal` wrote this list
-    return JSON.parse(decoder.decode(await this.#decrypt(sealed, place, "texts"))) as string[];
+    return JSON.parse(decoder.decode(await this.#decrypt(sealed, place, "contents"))) as string[];
   }
 
   /** What a sealed part is bound to: moved to another place, it does not open. */

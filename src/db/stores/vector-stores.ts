@@ -25,7 +25,7 @@ export interface BlockPlace {
 /** Sealed contents of a block. */
 export interface SealedBlock extends BlockPlace {
   readonly vectors: Uint8Array;
-  readonly texts: Uint8Array;
+  readonly contents: Uint8Array;
 }
 
 /** Sums over the files of a store. */
@@ -172,17 +172,17 @@ export class VectorStoreStore {
   }
 
   /** Sealed text of a file's blocks from a chunk on, in order. */
-  async texts(
+  async contents(
     { organisationId, workspaceId, id }: VectorStorePlace,
     { fileId, seq }: BlockPlace,
     limit: number,
-  ): Promise<{ seq: number; texts: Uint8Array }[]> {
+  ): Promise<{ seq: number; contents: Uint8Array }[]> {
     const { rows } = await this.#database.read({
       sql: `SELECT seq, content FROM vector_store_blocks WHERE store_id = ? AND organisation_id = ? AND workspace_id = ?
         AND file_id = ? AND seq >= ? ORDER BY seq LIMIT ?`,
       args: [id, organisationId, workspaceId, fileId, seq, limit],
     });
-    return rows.map((row) => ({ seq: Number(row.seq), texts: bytesIn(row.content) }));
+    return rows.map((row) => ({ seq: Number(row.seq), contents: bytesIn(row.content) }));
   }
 
   /** For the runner, which has no tenant: files without a lease that have no vectors yet, oldest first. */
@@ -217,7 +217,7 @@ export class VectorStoreStore {
       args: [
         block.seq,
         block.vectors,
-        block.texts,
+        block.contents,
         row.storeId,
         row.id,
         row.organisationId,

@@ -63,7 +63,7 @@ const elsewhere = "a value is outside the messages, such as in a tool or a schem
 
 type SearchInput = Pick<
   CheckInput,
-  "texts" | "rest" | "mustSeeAll" | "placeholders" | "phase" | "request" | "tenant" | "cleanTexts"
+  "texts" | "rest" | "mustSeeAll" | "placeholders" | "phase" | "request" | "tenant" | "cleanStrings"
 >;
 
 /** As `replace` of the findings; a text of a request in which nothing was found before is not searched again. */
@@ -72,14 +72,15 @@ function* replaceNew(
   findings: Findings,
   { input, search }: { input: SearchInput; search: ValueSearch },
 ): Steps<string | null> {
-  const { cleanTexts, phase, tenant } = input;
+  const { cleanStrings, phase, tenant } = input;
   const { rules } = search;
-  if (!cleanTexts || rules === undefined || phase !== "beforeRequestHook") return yield* findings.replace(text, search);
-  const name = cleanTexts.nameOf(text, { tenant, rules });
-  if (name !== undefined && cleanTexts.has(name)) return null;
+  if (!cleanStrings || rules === undefined || phase !== "beforeRequestHook")
+    return yield* findings.replace(text, search);
+  const name = cleanStrings.nameOf(text, { tenant, rules });
+  if (name !== undefined && cleanStrings.has(name)) return null;
   const { total } = findings;
   const changed = yield* findings.replace(text, search);
-  if (name !== undefined && findings.total === total) cleanTexts.add(name, { tenant, rules });
+  if (name !== undefined && findings.total === total) cleanStrings.add(name, { tenant, rules });
   return changed;
 }
 

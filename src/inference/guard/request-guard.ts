@@ -121,7 +121,7 @@ export class RequestGuard {
         },
       },
       response: undefined,
-      cleanTexts: services.guardrails.cleanTexts,
+      cleanStrings: services.guardrails.cleanStrings,
       placeholders: new Placeholders(),
       metadata: context.metadata,
       ...(fixedBecause !== undefined && { fixedBecause }),

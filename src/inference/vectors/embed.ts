@@ -38,8 +38,8 @@ function readVectors(answer: unknown, count: number): Embedded {
 }
 
 /** Asks for the vectors of strings, as a request of the caller: its limits, its budget, guardrails and its log apply. */
-export async function embedTexts(
-  texts: readonly string[],
+export async function embedStrings(
+  strings: readonly string[],
   { embeddings, dimensions }: Pick<VectorStoreRow, "embeddings" | "dimensions">,
   { handle, principal, traceId, signal }: EmbeddingCaller,
 ): Promise<Embedded> {
@@ -48,7 +48,7 @@ export async function embedTexts(
     "x-gateway-trace-id": traceId,
     "x-gateway-request-timeout": String(timeoutMs),
   };
-  const body = JSON.stringify({ model: embeddings, input: texts, ...(dimensions !== null && { dimensions }) });
+  const body = JSON.stringify({ model: embeddings, input: strings, ...(dimensions !== null && { dimensions }) });
   try {
     const init = { method: "POST", headers, body, signal };
     const response = await handle(createOwnRequest("/v1/embeddings", init), {
@@ -57,7 +57,7 @@ export async function embedTexts(
     });
     const bounds = { bytes: maxAnswerBytes, totalMs: timeoutMs, silenceMs: timeoutMs };
     const answer = parseJson(new TextDecoder().decode(await readBytes(response, bounds)));
-    if (response.status === 200) return readVectors(answer, texts.length);
+    if (response.status === 200) return readVectors(answer, strings.length);
     const error = isObject(answer) && isObject(answer.error) ? answer.error : {};
     return { status: response.status, problem: stringOf(error.message) ?? `it failed with ${response.status}` };
   } catch {

@@ -131,11 +131,11 @@ export async function retrieveStoreFileContent(context: CallerContext): Promise<
   const page = context.url.searchParams.get("page") ?? "0";
   const seq = /^[0-9]{1,6}$/.test(page) ? Number(page) : 0;
   const seal = await vectorStores.sealOf(store);
-  const blocks = await vectorStores.store.texts(store, { fileId, seq }, contentBlocks + 1);
+  const blocks = await vectorStores.store.contents(store, { fileId, seq }, contentBlocks + 1);
   const data: { type: "text"; text: string }[] = [];
   for (const block of blocks.slice(0, contentBlocks)) {
-    const texts = await seal.openTexts({ fileId, seq: block.seq }, block.texts);
-    data.push(...texts.map((text) => ({ type: "text" as const, text })));
+    const contents = await seal.openContents({ fileId, seq: block.seq }, block.contents);
+    data.push(...contents.map((text) => ({ type: "text" as const, text })));
   }
   const next = blocks[contentBlocks];
   return jsonReply({

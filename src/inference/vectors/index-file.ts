@@ -1,15 +1,14 @@
 import type { Principal } from "../../auth/principal.ts";
 import type { Services } from "../../context.ts";
+import { leaseMs } from "../../control/leased-runner.ts";
 import type { BlockSeal } from "../../control/vector-stores/block-seal.ts";
 import type { VectorStoreFileRow, VectorStoreRow } from "../../db/tables/vector-stores.ts";
 import { ExcessError } from "../../lib/budget.ts";
 import { blockChunks, blockTokens } from "./block-size.ts";
 import { type Chunk, findChunks, textOf } from "./chunks.ts";
-import { type Embedded, embedTexts } from "./embed.ts";
+import { type Embedded, embedStrings } from "./embed.ts";
 import { createFileBudget, readText, UnreadableFile } from "./read-text.ts";
 
-/** A runner that is silent for this long has lost its files. */
-export const leaseMs = 60_000;
 /** Most chunks of a store. */
 const maxChunks = 100_000;
 /** Calls for the embeddings of a block. */
@@ -63,10 +62,19 @@ function failureOf({ status, problem }: { status: number; problem: string }): Fa
   return new FailedFile(status === 446 ? "invalid_file" : "server_error", `Cannot make its vectors: ${problem}`);
 }
 
-async function embedBlock(texts: readonly string[], { store, principal }: Work, parts: IndexParts): Promise<Embedded> {
+async function embedBlock(
+  contents: readonly string[],
+  { store, principal }: Work,
+  parts: IndexParts,
+): Promise<Embedded> {
   const { services, signal, wait } = parts;
   for (let call = 1; ; call++) {
-    const embedded = await embedTexts(texts, store, { handle: services.handle, principal, traceId: store.id, signal });
+    const embedded = await embedStrings(contents, store, {
+      handle: services.handle,
+      principal,
+      traceId: store.id,
+      signal,
+    });
     signal.throwIfAborted();
     if (!("problem" in embedded) || !isTemporary(embedded.status) || call === maxCalls) return embedded;
     await wait(1_000 * 2 ** (call - 1));
@@ -90,8 +98,8 @@ function joinVectors(vectors: readonly Float32Array[], length: number): Float32A
 async function storeBlock(work: Work, parts: IndexParts): Promise<void> {
   const { row, store, seal, text } = work;
   const block = nextBlock(work);
-  const texts = block.map((chunk) => textOf(text, chunk));
-  const embedded = await embedBlock(texts, work, parts);
+  const contents = block.map((chunk) => textOf(text, chunk));
+  const embedded = await embedBlock(contents, work, parts);
   if ("problem" in embedded) {
     if (isTemporary(embedded.status) && row.attempts + 1 < maxAttempts) throw new LaterError(embedded.problem);
     throw failureOf(embedded);
@@ -102,10 +110,14 @@ async function storeBlock(work: Work, parts: IndexParts): Promise<void> {
   if (known?.length != null && known.length !== length) {
     throw new FailedFile("server_error", "Cannot make its vectors: they differ in length from those of the store");
   }
-  const sealed = await seal.seal({ fileId: row.id, seq: row.position }, joinVectors(embedded.vectors, length), texts);
+  const sealed = await seal.seal(
+    { fileId: row.id, seq: row.position },
+    joinVectors(embedded.vectors, length),
+    contents,
+  );
   const change = {
     position: row.position + block.length,
-    bytes: row.bytes + sealed.vectors.length + sealed.texts.length,
+    bytes: row.bytes + sealed.vectors.length + sealed.contents.length,
     attempts: 0,
     leaseUntil: clock.now() + leaseMs,
   };

@@ -7,7 +7,7 @@ import { finiteNumber, isObject } from "../../lib/json.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { withUnits } from "../../logs/usage.ts";
 import { type VectorStoreResults, VectorStoreSearch } from "../../schemas/vector-stores.ts";
-import { embedTexts } from "./embed.ts";
+import { embedStrings } from "./embed.ts";
 import { attributesOf } from "./files.ts";
 import { readFilters } from "./filters.ts";
 import { findNearest, type NearChunk } from "./nearest.ts";
@@ -68,7 +68,7 @@ async function embedQueries(
   { services, principal, traceId, request }: CallerContext,
 ): Promise<readonly Float32Array[]> {
   const caller = { handle: services.handle, principal, traceId, signal: request.signal };
-  const embedded = await embedTexts(queries, store, caller);
+  const embedded = await embedStrings(queries, store, caller);
   if ("problem" in embedded) {
     const message = `Cannot search: the embedding of the query failed: ${embedded.problem}`;
     throw new UpstreamError(embedded.status, message, { code: "embedding_failed" });
@@ -79,7 +79,7 @@ async function embedQueries(
 }
 
 /** The text of each chunk; undefined for one that was removed meanwhile. */
-async function readTexts(
+async function readContents(
   store: VectorStoreRow,
   chunks: readonly NearChunk[],
   { seal, context }: { seal: BlockSeal; context: CallerContext },
@@ -87,16 +87,16 @@ async function readTexts(
   const { vectorStores } = context.services;
   const blocks = new Map<string, Promise<readonly string[]>>();
   const open = async ({ place }: NearChunk): Promise<readonly string[]> => {
-    const [block] = await vectorStores.store.texts(store, place, 1);
-    return block?.seq === place.seq ? seal.openTexts(place, block.texts) : [];
+    const [block] = await vectorStores.store.contents(store, place, 1);
+    return block?.seq === place.seq ? seal.openContents(place, block.contents) : [];
   };
-  const texts = chunks.map(async (chunk) => {
+  const contents = chunks.map(async (chunk) => {
     const name = `${chunk.place.fileId} ${chunk.place.seq}`;
     const block = blocks.get(name) ?? open(chunk);
     blocks.set(name, block);
     return (await block)[chunk.index];
   });
-  return Promise.all(texts);
+  return Promise.all(contents);
 }
 
 /** What a search found, best first. */
@@ -116,9 +116,9 @@ async function find(
   const chunks = await vectorStores.searches.run(store.workspaceId, () =>
     findNearest(store, { ...question, fileIds }, { store: vectorStores.store, seal }),
   );
-  const texts = await readTexts(store, chunks, { seal, context });
+  const contents = await readContents(store, chunks, { seal, context });
   return chunks.flatMap(({ place, score }, index) => {
-    const [row, text] = [files.get(place.fileId), texts[index]];
+    const [row, text] = [files.get(place.fileId), contents[index]];
     if (!row || text === undefined) return [];
     const content = [{ type: "text", text }];
     return [{ file_id: row.id, filename: row.filename, score, attributes: attributesOf(row), content }];

@@ -17,7 +17,7 @@ function copyOf(organisationId: string, bytes = 1): ShadowCopy {
     request: { model: "m" },
     config: { node, id: "", slug: null },
     // what copies read of it
-    principal: principal as unknown as ShadowCopy["principal"],
+    principal: principal as unknown as ShadowCopy["principal"], // the members that queues read
     headers: {},
     numbers: undefined,
     remoteAddress: undefined,
@@ -47,7 +47,8 @@ function createQueue(state: { isReady?: boolean; isHigh?: boolean; isFullLog?: b
     timers: createTimers(),
   };
   // the parts that queues read
-  return { queue: new CopyQueue(() => parts as unknown as Services), running };
+  const queue = new CopyQueue(() => parts as unknown as Services); // the parts that queues read
+  return { queue, running };
 }
 
 const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 5));

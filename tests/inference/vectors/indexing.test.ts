@@ -65,7 +65,7 @@ test("a runner that lost a file stores neither a block nor a step", async () => 
   const now = Date.now() + 2 * 60_000;
   const [row] = await store.listFree(now, 5);
   assert.ok(row && (await store.claim(row, { owner: "other", until: now + 60_000 }, now)));
-  const block = { fileId: file, seq: 0, vectors: new Uint8Array(40), texts: new Uint8Array(40) };
+  const block = { fileId: file, seq: 0, vectors: new Uint8Array(40), contents: new Uint8Array(40) };
   const lost = row.leaseOwner ?? "";
   const late = store.write([store.insertBlock(row, lost, block), store.step(row, lost, { position: 1 })]);
   await assert.rejects(late, /NOT NULL/);

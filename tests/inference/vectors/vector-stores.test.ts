@@ -117,12 +117,12 @@ test("stored text and vectors are sealed", async () => {
   await addText(client, store, { text: "The needle is here: bread bread bread." });
   const database = await gateway.openFile();
   const { rows } = await database.read({
-    sql: "SELECT vectors, content AS texts FROM vector_store_blocks WHERE store_id = ?",
+    sql: "SELECT vectors, content FROM vector_store_blocks WHERE store_id = ?",
     args: [store],
   });
-  const { texts, vectors } = rows[0] ?? assert.fail();
-  assert.ok(texts instanceof ArrayBuffer && vectors instanceof ArrayBuffer);
-  assert.ok(!Buffer.from(texts).includes("needle"));
+  const { content, vectors } = rows[0] ?? assert.fail();
+  assert.ok(content instanceof ArrayBuffer && vectors instanceof ArrayBuffer);
+  assert.ok(!Buffer.from(content).includes("needle"));
   assert.equal(vectors.byteLength, 8 * 4 + 12 + 16);
 });
 
@@ -138,7 +138,7 @@ test("chunks share text, blocks hold sixteen, and all of a long file is found", 
     { pollIntervalMs: 5 },
   );
   assert.deepEqual(added.chunking_strategy, { type: "static", static: strategy });
-  assert.ok(upstream.inputs.length > 4 && upstream.inputs.every((texts) => texts.length <= 16));
+  assert.ok(upstream.inputs.length > 4 && upstream.inputs.every((inputs) => inputs.length <= 16));
   const chunks = upstream.inputs.flat();
   for (const paragraph of paragraphs) assert.ok(chunks.some((chunk) => chunk.includes(paragraph)));
   const { data } = await client.vectorStores.search(store, { query: "bread", max_num_results: 2 });

@@ -4,7 +4,7 @@ import { WeightedCache } from "../lib/weighted-cache.ts";
 /** Shorter text is searched again: that takes less time than its digest. */
 const shortest = 1_024;
 /** Most strings that are remembered, at about 250 bytes each. */
-const mostTexts = 32 * 1024;
+const mostStrings = 32 * 1024;
 
 /** Whose strings are searched, and what for. */
 interface CleanOwner {
@@ -16,11 +16,11 @@ interface CleanOwner {
 
 /**
  * Strings of requests in which nothing was found. Agents send their conversation with each turn, so most strings of a request
- * came with the one before. What is remembered of a text is a digest under a key of this process.
+ * came with the one before. What is remembered of a string is a digest under a key of this process.
  */
-export class CleanTexts {
+export class CleanStrings {
   readonly #mac: Mac;
-  readonly #known = new WeightedCache<true>(mostTexts);
+  readonly #known = new WeightedCache<true>(mostStrings);
 
   /** @param mac Under a random key. One that returns promises remembers nothing. */
   constructor(mac: Mac) {
@@ -32,7 +32,7 @@ export class CleanTexts {
     return this.#known.size;
   }
 
-  /** The name of a text that can be remembered. */
+  /** The name of a string that can be remembered. */
   nameOf(text: string, { tenant, rules }: CleanOwner): string | undefined {
     // strings of which UTF-8 is not exact would share their digests
     if (text.length < shortest || !text.isWellFormed()) return undefined;
@@ -40,12 +40,12 @@ export class CleanTexts {
     return typeof digest === "string" ? digest : undefined;
   }
 
-  /** Whether nothing was found in the text with this name. */
+  /** Whether nothing was found in the string with this name. */
   has(name: string): boolean {
     return this.#known.get(name) === true;
   }
 
-  /** Remembers that nothing was found in the text with this name. */
+  /** Remembers that nothing was found in the string with this name. */
   add(name: string, { tenant }: CleanOwner): void {
     this.#known.set(name, true, { owner: tenant, weight: 1 });
   }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CleanTexts } from "../../src/guardrails/clean-texts.ts";
+import { CleanStrings } from "../../src/guardrails/clean-strings.ts";
 import { nodeMac } from "../../src/serve/environment.ts";
 import { chat, createTestGateway } from "../support/gateway.ts";
 
@@ -9,25 +9,25 @@ const [mail, address, card] = ["jo@example.com", "203.0.113.7", "4111 1111 1111 
 const gateway = await createTestGateway();
 
 /** Status of a chat with these strings behind a guardrail. */
-async function send(texts: readonly string[], guardrail: object): Promise<number> {
+async function send(strings: readonly string[], guardrail: object): Promise<number> {
   const config = { input_guardrails: [{ ...guardrail, deny: true }] };
   const headers = { "x-gateway-provider": "echo", "x-gateway-config": JSON.stringify(config) };
-  const messages = texts.map((content, index) => ({ role: index % 2 === 0 ? "user" : "assistant", content }));
+  const messages = strings.map((content, index) => ({ role: index % 2 === 0 ? "user" : "assistant", content }));
   const response = await chat(gateway, { model: "echo-1", messages }, headers);
   await response.text();
   return response.status;
 }
 
 test("a text that was clean is still searched by guardrails that look for other values", async () => {
-  const texts = [`${long} ${mail} ${long}`, `${long} ${card}`, long];
+  const strings = [`${long} ${mail} ${long}`, `${long} ${card}`, long];
   for (let turn = 0; turn < 3; turn++) {
-    assert.equal(await send(texts, { "gateway.pii": { categories: ["IP_ADDRESS"] } }), 200);
-    assert.equal(await send(texts, { "gateway.pii": { categories: ["EMAIL_ADDRESS"] } }), 446);
-    assert.equal(await send(texts, { "gateway.pii": { categories: ["IP_ADDRESS", "CREDIT_CARD"] } }), 446);
-    assert.equal(await send(texts, { "gateway.pii": {} }), 446);
+    assert.equal(await send(strings, { "gateway.pii": { categories: ["IP_ADDRESS"] } }), 200);
+    assert.equal(await send(strings, { "gateway.pii": { categories: ["EMAIL_ADDRESS"] } }), 446);
+    assert.equal(await send(strings, { "gateway.pii": { categories: ["IP_ADDRESS", "CREDIT_CARD"] } }), 446);
+    assert.equal(await send(strings, { "gateway.pii": {} }), 446);
     // the check passes only if there is a value
-    assert.equal(await send(texts, { "gateway.pii": { categories: ["IP_ADDRESS"], not: true } }), 446);
-    assert.equal(await send(texts, { "gateway.pii": { categories: ["EMAIL_ADDRESS"], not: true } }), 200);
+    assert.equal(await send(strings, { "gateway.pii": { categories: ["IP_ADDRESS"], not: true } }), 446);
+    assert.equal(await send(strings, { "gateway.pii": { categories: ["EMAIL_ADDRESS"], not: true } }), 200);
   }
 });
 
@@ -55,20 +55,20 @@ test("values in a conversation that comes again are replaced each time", async (
   await gateway.close();
 });
 
-test("CleanTexts distinguishes tenants and rules, forgets the oldest beyond its bound, and leaves out short and broken text", () => {
-  const texts = new CleanTexts(nodeMac(new Uint8Array(32)));
+test("CleanStrings distinguishes tenants and rules, forgets the oldest beyond its bound, and leaves out short and broken text", () => {
+  const strings = new CleanStrings(nodeMac(new Uint8Array(32)));
   const owner = { tenant: '["o","w"]', rules: "gateway.pii A" };
-  const name = texts.nameOf(long, owner) ?? assert.fail();
-  texts.add(name, owner);
-  assert.ok(texts.has(texts.nameOf(long, owner) ?? ""));
+  const name = strings.nameOf(long, owner) ?? assert.fail();
+  strings.add(name, owner);
+  assert.ok(strings.has(strings.nameOf(long, owner) ?? ""));
   for (const other of [
     { ...owner, tenant: '["o","v"]' },
     { ...owner, rules: "gateway.pii B" },
   ]) {
-    assert.ok(!texts.has(texts.nameOf(long, other) ?? ""));
+    assert.ok(!strings.has(strings.nameOf(long, other) ?? ""));
   }
-  assert.equal(texts.nameOf("short", owner), undefined);
-  assert.equal(texts.nameOf(`${long}\ud800`, owner), undefined);
-  for (let index = 0; index < 40_000; index++) texts.add(`name ${index}`, owner);
-  assert.equal(texts.size, 32 * 1024);
+  assert.equal(strings.nameOf("short", owner), undefined);
+  assert.equal(strings.nameOf(`${long}\ud800`, owner), undefined);
+  for (let index = 0; index < 40_000; index++) strings.add(`name ${index}`, owner);
+  assert.equal(strings.size, 32 * 1024);
 });
