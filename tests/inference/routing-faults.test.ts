@@ -122,7 +122,6 @@ for (const outcome of outcomes) {
     const found = rows.get(trace) ?? [];
     assert.equal(found.length, 1, "one log row");
     const [row] = found;
-    const rest = { provider: "openai", model: "m" };
     assert.deepEqual(shown(outcome, row), {
       status: last.status,
       calls,
@@ -132,7 +131,13 @@ for (const outcome of outcomes) {
       trace,
       log: {
         calls: calls.reduce((sum, count) => sum + count, 0),
-        tried: tried.map(({ label, status, made }) => ({ ...rest, label, status, retries: made, duration_ms: 0 })),
+        tried: tried.map(({ made, ...one }) => ({
+          ...one,
+          provider: "openai",
+          model: "m",
+          retries: made,
+          duration_ms: 0,
+        })),
         status: logStatus(cell, expected),
       },
     });

@@ -33,10 +33,11 @@ const retries: readonly RetryRow[] = [
   },
 ];
 
-/** What is tried, written down by hand for each strategy: which targets, in which order. */
+/** What is tried, written down by hand for each strategy: which targets, in which order. `name`: that of the target. */
 export type Shape =
   /** The target at a place in the config, and the upstream it calls. `own`: retries it sets itself instead of those above. */
-  { label: string; upstream: number; own?: number } | { codes?: readonly number[]; then: readonly Shape[] };
+  | { label: string; upstream: number; name?: string; own?: number }
+  | { codes?: readonly number[]; then: readonly Shape[] };
 
 /** A config made of targets, each by the number of its upstream. */
 export interface StrategyRow {
@@ -86,7 +87,7 @@ const strategies: readonly StrategyRow[] = [
   {
     name: "conditional",
     faulty: [1],
-    shape: leaf(1, 1),
+    shape: { ...leaf(1, 1), name: "it" },
     config: (target) => ({
       strategy: {
         mode: "conditional",
@@ -167,6 +168,8 @@ export const cells: readonly Cell[] = [success, ...faults.filter(isCountable)].f
 /** How a target fared. */
 export interface Tried {
   label: string;
+  /** Name of the target, if it has one. */
+  name?: string;
   status: number;
   /** Value of `x-gateway-retry-attempt-count`. */
   retries: number;
@@ -191,7 +194,7 @@ export function expectationOf({ fault, strategy, retry, streamed, recovers }: Ce
   const calls = new Array<number>(upstreamsOfCell).fill(0);
   let answered = success;
 
-  const tryTarget = ({ label: place, upstream, own }: Extract<Shape, { label: string }>): number => {
+  const tryTarget = ({ label: place, name, upstream, own }: Extract<Shape, { label: string }>): number => {
     const failing = strategy.faulty.includes(upstream) ? fault : success;
     const counts = (one: Fault) => (streamed ? one.stream : one.whole);
     const most = own ?? retry.attempts;
@@ -209,7 +212,7 @@ export function expectationOf({ fault, strategy, retry, streamed, recovers }: Ce
       count = -1;
     }
     calls[upstream] = (calls[upstream] ?? 0) + made;
-    tried.push({ label: place, status: counts(answered), retries: count, made: made - 1 });
+    tried.push({ label: place, status: counts(answered), retries: count, made: made - 1, ...(name && { name }) });
     return counts(answered);
   };
   const walk = (shape: Shape): number => {
