@@ -4,8 +4,9 @@
 //   docs/providers.md                from the providers of src/providers/registry.ts
 //   docs/model-facts.md              from the facts of these providers
 //   docs/configuration.md            its tables, from src/settings/tables/variables.ts
+// It also removes all snapshots of the schema but the newest, which is the one that drizzle-kit compares the tables with.
 
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { createClient } from "@libsql/client/sqlite3";
 import { configurationDocument } from "./configuration-document.ts";
@@ -100,12 +101,19 @@ const generated: readonly { path: string; text: string }[] = [
 ];
 
 const stale = generated.filter(({ path, text }) => read(path) !== text);
+const snapshots = readdirSync(join(root, "src/db/migrations/meta")).filter((name) => name.endsWith("_snapshot.json"));
+const formerSnapshots = snapshots.sort().slice(0, -1);
 if (!process.argv.includes("--check")) {
   for (const { path, text } of stale) {
     writeFileSync(join(root, path), text);
     console.log(`Wrote ${path}`);
   }
-} else if (stale.length > 0) {
+  for (const name of formerSnapshots) {
+    rmSync(join(root, "src/db/migrations/meta", name));
+    console.log(`Removed ${name}`);
+  }
+} else if (stale.length + formerSnapshots.length > 0) {
   for (const { path } of stale) console.error(`${path} is out of date: run \`npm run build\` and commit it`);
+  for (const name of formerSnapshots) console.error(`${name} is not the newest: run \`npm run build\` and commit it`);
   process.exit(1);
 }
