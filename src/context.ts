@@ -8,7 +8,7 @@ import type { Hops } from "./context/hops.ts";
 import type { LimitServices } from "./context/limit-services.ts";
 import type { LoadServices } from "./context/load.ts";
 import type { ProviderRules } from "./context/provider-rules.ts";
-import type { ShadowCopies, ShadowOf } from "./context/shadow.ts";
+import type { ApartCall, ShadowCopies } from "./context/shadow.ts";
 import type { BatchWork } from "./control/batches.ts";
 import type { ConsoleState } from "./control/console/console-state.ts";
 import type { ControlPlane } from "./control/control-plane.ts";
@@ -101,12 +101,12 @@ export interface ConnectionInfo {
   readonly models?: readonly string[];
   /** Called with the outcome of the request; for internal requests only. */
   onSettled?(settled: SettledRequest): void;
-  /** A guardrail asks: no guardrail runs on the request, and no default config applies. For internal requests only. */
-  readonly isOfGuardrail?: boolean;
+  /** No guardrail runs on the request, as one of a guardrail, and no default config applies. For internal requests only. */
+  readonly isUnguarded?: boolean;
   /** Id of the log row whose request this is, once more; for internal requests only. */
   readonly replayOf?: string;
-  /** The request is a copy of another for comparison; for internal requests only. */
-  readonly shadow?: ShadowOf;
+  /** The gateway sends the request beside those of callers; for internal requests only. */
+  readonly apart?: ApartCall;
   /** Called with the log row of the request; for internal requests only. */
   onLogged?(record: LogRecord): void;
   /** Keeps the host alive until a promise settles. */

@@ -45,7 +45,7 @@ export async function askGateway(
   try {
     const response = await services.handle(new Request(`http://gateway.internal${path}`, request), {
       actingFor: principal,
-      isOfGuardrail: true,
+      isUnguarded: true,
       ...(connection.remoteAddress !== undefined && { remoteAddress: connection.remoteAddress }),
     });
     const bounds = { bytes: maxAnswerBytes, totalMs: timeoutMs, silenceMs: timeoutMs };

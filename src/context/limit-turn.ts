@@ -20,13 +20,13 @@ interface TurnRequest {
 const header = "priority";
 
 /**
- * The class of a request: that of its key, or a lower one that it asks for. Copies of requests have the lowest.
+ * The class of a request: that of its key, or a lower one that it asks for. Copies of requests and checks have the lowest.
  *
  * @throws {InvalidRequestError} 400 `invalid_header`.
  */
 function priorityOf({ principal, header: read, connection }: CallerContext): Priority {
   const { priority = "normal" } = principal;
-  const highest = connection.shadow ? "low" : priority;
+  const highest = connection.apart ? "low" : priority;
   const asked = read(header);
   if (asked === null) return highest;
   const names: readonly string[] = priorities;

@@ -2,24 +2,24 @@ import type { Principal } from "../auth/principal.ts";
 import type { ExactNumbers } from "../lib/exact-numbers.ts";
 import type { ConfigNode } from "../routing/config.ts";
 
-/** The config of copies of requests: the target that gets them, in the config that asks for them. */
-interface ShadowConfig {
+/** The config of calls beside those of callers: the target that gets them, in the config that asks for them. */
+export interface ApartConfig {
   readonly node: ConfigNode;
   readonly id: string;
   readonly slug: string | null;
   readonly saved?: { readonly id: string; readonly versionId: string };
 }
 
-/** Of a request that is a copy: the row of the original, and where it goes. */
-export interface ShadowOf {
-  /** Id of that row. */
-  readonly id: string;
-  readonly config: ShadowConfig;
+/** A request that the gateway sends beside those of callers: the copy of one for comparison, or the check of a target. */
+export interface ApartCall {
+  /** Id of the row whose request it copies. Absent: a check. */
+  readonly shadowOf?: string;
+  readonly config: ApartConfig;
 }
 
 /** What a request leaves for its copy. */
 export interface ShadowWish {
-  readonly config: ShadowConfig;
+  readonly config: ApartConfig;
   /** Where copies are sent. */
   readonly path: string;
   /** The request as its caller sent it. */

@@ -76,7 +76,8 @@ const strategyDescriptions: Descriptions = {
 
 const healthDescriptions: Descriptions = {
   path: "Path on the host of the target, requested without a credential",
-  interval: "Milliseconds between two checks, default 30000",
+  model: "Instead of path: the model of a call of one output token, unless the target's override_params name one",
+  interval: "Milliseconds between two checks, default 30000, with model 60000",
   timeout: "Milliseconds until a check fails, default 5000",
   unhealthy_threshold: "Failed checks in a row after which a target gets no requests, default 3",
   healthy_threshold: "Successful checks in a row after which it gets requests again, default 2",
@@ -178,7 +179,10 @@ export function toRoutingConfigSchema(convert: JsonSchemaOf): object {
     classifier: { ...object(classifierMembers, classifierDescriptions), required: ["kind", "provider", "model"] },
     sticky: object(stickyMembers, stickyDescriptions),
     cb_config: breaker,
-    health_check: { ...object(healthMembers, healthDescriptions), required: ["path"] },
+    health_check: {
+      ...object(healthMembers, healthDescriptions),
+      oneOf: [{ required: ["path"] }, { required: ["model"] }],
+    },
     outlier_ejection: object(ejectionMembers, ejectionDescriptions),
   });
   const searchTool = { ...object(searchToolMembers, searchToolDescriptions), required: ["server", "tool"] };

@@ -119,6 +119,24 @@ function findTierProblems(targets: readonly ConfigNode[], classifier: AutoClassi
   return classifier ? [...problems, ...findClassifierProblems(classifier, names)] : problems;
 }
 
+/** Whether a target names the provider that it calls. */
+function namesProvider({ passthrough, provider, virtualKey, overrideParams: { model } }: ConfigNode): boolean {
+  if (passthrough) return false;
+  return provider !== undefined || virtualKey !== undefined || (typeof model === "string" && /^@/.test(model));
+}
+
+/** Targets below a node whose check would call the provider of some request. */
+function findCheckProblems({ strategy, targets, path }: ConfigNode): ConfigProblem[] {
+  const health = strategy?.mode === "loadbalance" ? strategy.balance?.health : undefined;
+  if (!health || !("model" in health.ask)) return [];
+  return targets.flatMap(listCalls).flatMap((leaf) => {
+    const place = `${leaf.path.slice(path.length + 1)}.provider`;
+    return namesProvider(leaf) ? [] : [{ path: place, message: "must be given: checks use no provider of a request" }];
+  });
+}
+
+const listCalls = (node: ConfigNode): ConfigNode[] => (node.strategy ? node.targets.flatMap(listCalls) : [node]);
+
 function findGroupProblems(node: ConfigNode, members: Members): ConfigProblem[] {
   const { strategy, targets, passthrough } = node;
   const problems: ConfigProblem[] = [];
@@ -132,6 +150,7 @@ function findGroupProblems(node: ConfigNode, members: Members): ConfigProblem[] 
   if (strategy?.mode === "loadbalance" && targets.length > 0 && targets.every(({ weight }) => weight === 0)) {
     problems.push({ path: "targets", message: "must have a target with weight" });
   }
+  problems.push(...findCheckProblems(node));
   if (strategy?.mode === "auto") problems.push(...findTierProblems(targets, strategy.classifier));
   const isNamed = strategy?.mode === "conditional" || strategy?.mode === "auto";
   if (!isNamed || targets.length === 0 || !isObject(members.strategy)) return problems;
@@ -160,13 +179,12 @@ export function findNodeProblems(node: ConfigNode, members: Members, known: Know
 /** Targets of copies whose provider would be that of the request: the credential of its caller is not sent elsewhere. */
 export function findShadowProblems(node: ConfigNode): ConfigProblem[] {
   if (node.strategy) return node.targets.flatMap(findShadowProblems);
-  const { passthrough, provider, virtualKey, overrideParams } = node;
   const path = node.path.replace(/^config\./, "");
-  if (passthrough) return [{ path: `${path}.passthrough`, message: "cannot be used for copies: name a provider" }];
+  if (node.passthrough) return [{ path: `${path}.passthrough`, message: "cannot be used for copies: name a provider" }];
   if (node.promptId !== undefined) {
     return [{ path: `${path}.prompt_id`, message: "cannot be used for copies: they have the text of the original" }];
   }
-  const { model } = overrideParams;
-  const isNamed = provider !== undefined || virtualKey !== undefined || (typeof model === "string" && /^@/.test(model));
-  return isNamed ? [] : [{ path: `${path}.provider`, message: "must be given: copies do not use that of the request" }];
+  return namesProvider(node)
+    ? []
+    : [{ path: `${path}.provider`, message: "must be given: copies do not use that of the request" }];
 }

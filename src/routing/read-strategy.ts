@@ -50,8 +50,9 @@ export class StrategyReader {
     const read = (name: string, schemas: Schemas) =>
       members[name] === undefined ? undefined : this.#reader.check(members[name], `${path}.${name}`, schemas);
     const inner = { ejection: read("outlier_ejection", ejectionMembers), health: read("health_check", healthMembers) };
-    if (inner.health && inner.health.path === undefined)
-      this.#reader.note(`${path}.health_check.path`, "must be given");
+    const asks = inner.health && [inner.health.path, inner.health.model].filter((one) => one !== undefined);
+    if (asks?.length === 0) this.#reader.note(`${path}.health_check.path`, "must be given, or model");
+    if (asks?.length === 2) this.#reader.note(`${path}.health_check.model`, "cannot be combined with path");
     return readBalance(members, inner);
   }
 

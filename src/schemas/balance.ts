@@ -24,6 +24,11 @@ export const healthMembers = {
     v.maxLength(1_000, "must have at most 1000 characters"),
     v.regex(/^\/(?!\/)[\x21\x23-\x5b\x5d-\x7e]*$/, "must be the path of a URL, such as /health"),
   ),
+  model: v.pipe(
+    v.string("must be a string"),
+    v.nonEmpty("must not be empty"),
+    v.maxLength(256, "must have at most 256 characters"),
+  ),
   interval: whole(5_000, 3_600_000),
   timeout: whole(100, 60_000),
   unhealthy_threshold: whole(1, 100),

@@ -23,7 +23,7 @@ export function runAsyncGuardrails(hooks: HookLog["later"], storesContents: bool
   const run = async () => {
     const said = await Promise.all(hooks.map((hook) => hook()));
     const verdicts = said.flatMap(({ before, after }) => [...before, ...after]);
-    if (!connection.shadow) addFeedback(verdicts, context);
+    if (!connection.apart) addFeedback(verdicts, context);
     const shown = (results: readonly HookResult[]) => (storesContents ? results : withoutQuotes(results));
     const results: HookResults = {
       before_request_hooks: said.flatMap(({ before }) => shown(before)),

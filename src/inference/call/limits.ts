@@ -1,6 +1,7 @@
 import type { BookedPlace, CallRecord } from "../../context/call-record.ts";
 import { reserveInTurn } from "../../context/limit-turn.ts";
 import { noteRates, secondsUntil } from "../../context/met-rates.ts";
+import type { ApartCall } from "../../context/shadow.ts";
 import type { CallerContext, FinishedCall } from "../../context.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import { BudgetError, LimitsUnavailableError, RateLimitError } from "../../errors.ts";
@@ -189,17 +190,19 @@ function viewOf(context: CallerContext): WorkspaceView | undefined | Promise<Wor
 }
 
 /**
- * The limits of a copy of a request: budgets, and the rate limits of the provider that it goes to. It takes nothing of the
- * rates of those whose requests are copied.
+ * The limits of a call beside those of callers: those of the provider that it goes to. The copy of a request also takes of
+ * budgets, but nothing of the rates of those whose requests are copied.
  */
-function limitsOfCopy({ all }: ApplicableLimits, { stored }: CallRecord): ApplicableLimits {
-  return toApplicable(all.filter((one) => one.kind === "usage" || stored?.limits.includes(one)));
+function limitsOfApart({ shadowOf }: ApartCall, { all }: ApplicableLimits, { stored }: CallRecord): ApplicableLimits {
+  const isCopy = shadowOf !== undefined;
+  return toApplicable(all.filter((one) => (isCopy && one.kind === "usage") || stored?.limits.includes(one)));
 }
 
 function admit(call: AdmittedCall, view: WorkspaceView | undefined, context: CallerContext): void | Promise<void> {
   if (view?.labelPolicies) requireLabels(view, context);
   const applying = findLimits(call, view, context);
-  const found = context.connection.shadow ? limitsOfCopy(applying, context.log) : applying;
+  const { apart } = context.connection;
+  const found = apart ? limitsOfApart(apart, applying, context.log) : applying;
   preparePrices(call, { view, limits: found }, context);
   if (found.all.length === 0 && !context.log.booking) return;
   if (!readsRecords(context)) return book(call, found, context);

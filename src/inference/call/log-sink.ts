@@ -77,7 +77,11 @@ export function toDetails({ context, status, error, endedAt }: FinishedCall): Lo
     error: failure && { type: failure.type, code: failure.code, message: failure.message.slice(0, maxMessage) },
   };
   if (context.connection.replayOf !== undefined) details.replay_of = context.connection.replayOf;
-  if (context.connection.shadow) details.shadow_of = context.connection.shadow.id;
+  if (context.connection.apart) {
+    const { shadowOf } = context.connection.apart;
+    if (shadowOf === undefined) details.source = "check";
+    else details.shadow_of = shadowOf;
+  }
   if (principal.userId !== null) details.user_id = principal.userId;
   if (principal.isOfConsole) details.source = "console";
   addPriceDetails(details, log);
@@ -325,6 +329,6 @@ function write(details: LogDetails, depth: LogDepth, call: FinishedCall): void {
   context.services.record(row);
   context.connection.onLogged?.(row);
   // what guardrails say of a copy is no opinion of the response that its trace gave
-  if (log.hooks && !context.connection.shadow) addFeedback([...log.hooks.before, ...log.hooks.after], context);
+  if (log.hooks && !context.connection.apart) addFeedback([...log.hooks.before, ...log.hooks.after], context);
   if (log.hooks && log.hooks.later.length > 0) runAsyncGuardrails(log.hooks.later, storesContents, context);
 }

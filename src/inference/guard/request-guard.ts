@@ -67,7 +67,7 @@ export class RequestGuard {
     const known = this.#entered?.get(attempt);
     if (known) return known;
     // what a guardrail asks must not lead to guardrails again
-    const hooks = this.#context.connection.isOfGuardrail ? undefined : this.#find(attempt, this.#kind.visibility);
+    const hooks = this.#context.connection.isUnguarded ? undefined : this.#find(attempt, this.#kind.visibility);
     if (!hooks) return undefined;
     const entered = this.#enter(hooks, attempt.node, { request, facts });
     this.#entered ??= new Map();

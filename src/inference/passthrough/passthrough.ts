@@ -180,7 +180,7 @@ function isUnambiguous({ body, members, unreadBecause }: Upload): boolean {
 
 /** Whether a guardrail of a target reads the fields of forwarded bodies. */
 function hasFieldChecks({ node, view }: RequestConfig, { services, principal, connection }: CallerContext): boolean {
-  if (connection.isOfGuardrail) return false;
+  if (connection.isUnguarded) return false;
   const visibility = { request: "body", answer: "unseen" } as const;
   const seen = { visibility, isLocked: !principal.defaults.allowConfigOverride };
   return listLeaves(node).some(({ merged }) => services.guardrails.of(merged.hooks, view, seen)?.readsFields === true);

@@ -2,6 +2,7 @@ import type { CallerContext, FinishedCall } from "../../context.ts";
 import { type GatewayError, InternalError, InvalidRequestError } from "../../errors.ts";
 import { findPriceTiers } from "../../pricing/prices.ts";
 import type { BalanceInput } from "../../routing/balance/choose.ts";
+import type { CheckedTarget } from "../../routing/balance/health.ts";
 import { MeasuredCall, type MeasuredTarget, verdictOf } from "../../routing/balance/measured-call.ts";
 import type { Verdict } from "../../routing/balance/target-measure.ts";
 import type { CallOutcome } from "../../routing/breaker.ts";
@@ -11,6 +12,7 @@ import { modelOf } from "../target/model-list.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
 import { priceListOf } from "../target/stored-provider.ts";
 import { breakerKey } from "./breaker-key.ts";
+import { createCheckCall } from "./check-call.ts";
 
 /** Input tokens for each token of output, in the price of a target. */
 const inputPerOutput = 3;
@@ -50,12 +52,11 @@ function keyOf(target: ConfigNode, config: RequestConfig, context: CallerContext
   return JSON.stringify(keys);
 }
 
-/** The base address of the first call of a target. Nothing of the request's record changes. */
+/** The base address of a call. Nothing of the request's record changes. */
 async function findHost(
-  target: ConfigNode,
+  leaf: ConfigNode,
   { config, context }: { config: RequestConfig; context: CallerContext },
 ): Promise<string> {
-  const [leaf = target] = listLeaves(target).filter(({ weight }) => weight > 0);
   const settings = leaf.merged;
   const model = modelOf(settings.overrideParams);
   const silent = { ...context, log: { ...context.log, secrets: [] } };
@@ -63,6 +64,11 @@ async function findHost(
   const base = customHost ?? provider.baseUrl;
   if (!base) throw new InvalidRequestError(`Cannot check ${config.slug ?? leaf.path}: its provider has no host`);
   return base;
+}
+
+function toChecked(target: ConfigNode, parts: { config: RequestConfig; context: CallerContext }): CheckedTarget {
+  const [leaf = target] = listLeaves(target).filter(({ weight }) => weight > 0);
+  return { findHost: () => findHost(leaf, parts), call: createCheckCall(leaf, parts) };
 }
 
 /** What the load balancers of a config need to choose by measure. */
@@ -80,7 +86,7 @@ export function toBalanceInput(
     isStreamed: params.stream === true,
     healthProblemOf: (target, settings) => {
       const { key } = routing.measures.of(target, scope, toKey);
-      return routing.health.problemOf(key, settings, () => findHost(target, { config, context }));
+      return routing.health.problemOf(key, settings, () => toChecked(target, { config, context }));
     },
     measureOf: (target) => routing.measures.of(target, scope, toKey),
     priceOf: (target) => priceOf(target, modelOf(params), { config, context }),

@@ -34,7 +34,7 @@ async function sendCopy(copy: ShadowCopy, handle: Services["handle"]): Promise<v
   const own = createOwnRequest(path, { method: "POST", headers, body, signal });
   const response = await handle(own, {
     actingFor,
-    shadow: { id, config },
+    apart: { shadowOf: id, config },
     ...(remoteAddress !== undefined && { remoteAddress }),
   });
   await response.body?.pipeTo(new WritableStream());

@@ -17,8 +17,8 @@ function refuse(message: string, code: string, details: { cause?: unknown } = {}
 
 /** Whether a request's config is a saved one, whose content its caller need not know. */
 export function hasSavedConfig(context: CallerContext): boolean {
-  const { shadow } = context.connection;
-  if (shadow) return shadow.config.saved !== undefined;
+  const { apart } = context.connection;
+  if (apart) return apart.config.saved !== undefined;
   const text = context.header("config");
   return text === null || namesSavedConfig(text);
 }
@@ -116,13 +116,13 @@ export async function readConfigText(text: string, context: CallerContext): Prom
 }
 
 function find(context: CallerContext, view: WorkspaceView, model: string | undefined): RequestConfig {
-  const { isOfGuardrail, ignoresConfig } = context.connection;
-  if (context.connection.shadow) return { ...context.connection.shadow.config, view, isImplied: false };
-  if (!isOfGuardrail) requireSavedOnly(context, view);
+  const { isUnguarded, ignoresConfig } = context.connection;
+  if (context.connection.apart) return { ...context.connection.apart.config, view, isImplied: false };
+  if (!isUnguarded) requireSavedOnly(context, view);
   const found = model === undefined ? undefined : configOfModel(model, context, view);
   if (found?.named)
     return found.named.isConfig ? found : { ...found, ...legacyRetry(context, view), named: found.named };
-  if (isOfGuardrail || ignoresConfig) return impliedConfig(view, context.services);
+  if (isUnguarded || ignoresConfig) return impliedConfig(view, context.services);
   const text = context.header("config");
   if (text === null) {
     const saved = defaultConfig(context, view);

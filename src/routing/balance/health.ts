@@ -4,6 +4,14 @@ import type { HealthSettings } from "./settings.ts";
 /** Sends a request to a host and gives the status of its response. Rejects with an error whose message may be shown. */
 type Probe = (url: string, timeoutMs: number) => Promise<number>;
 
+/** What is checked of a target. */
+export interface CheckedTarget {
+  /** Its base address. */
+  findHost(): Promise<string>;
+  /** Calls a model of it with one output token, and gives the status of the response. */
+  call(model: string, timeoutMs: number): Promise<number>;
+}
+
 /** How many targets are checked, by their health. */
 interface HealthCounts {
   healthy: number;
@@ -15,9 +23,9 @@ export interface HealthChecks {
   /**
    * Why a target is unhealthy; undefined for a healthy one. Its host is checked as long as somebody asks.
    *
-   * @param find The base address of the target; called once before the first check.
+   * @param target Called once, before the first check.
    */
-  problemOf(key: string, settings: HealthSettings, find: () => Promise<string>): string | undefined;
+  problemOf(key: string, settings: HealthSettings, target: () => CheckedTarget): string | undefined;
   /** Starts the checks that are due. */
   run(probe: Probe): void;
   counts(): HealthCounts;
@@ -28,7 +36,7 @@ export interface HealthChecks {
 /** A host that is checked. Times are monotonic milliseconds. */
 interface Checked {
   readonly settings: HealthSettings;
-  readonly find: () => Promise<string>;
+  readonly target: CheckedTarget;
   address: string | undefined;
   askedAt: number;
   /** When the next check is due; infinite while one runs. */
@@ -60,11 +68,17 @@ function note(checked: Checked, problem: string | undefined): void {
   if (checked.failures >= unhealthyThreshold) checked.isHealthy = false;
 }
 
+async function askTarget(checked: Checked, probe: Probe): Promise<number> {
+  const { ask, timeoutMs } = checked.settings;
+  if ("model" in ask) return checked.target.call(ask.model, timeoutMs);
+  checked.address ??= await checked.target.findHost();
+  return probe(new URL(ask.path, checked.address).href, timeoutMs);
+}
+
 async function check(checked: Checked, probe: Probe): Promise<string | undefined> {
-  const { path, timeoutMs, statusCodes } = checked.settings;
+  const { statusCodes } = checked.settings;
   try {
-    checked.address ??= await checked.find();
-    const status = await probe(new URL(path, checked.address).href, timeoutMs);
+    const status = await askTarget(checked, probe);
     const isExpected = statusCodes ? statusCodes.includes(status) : status >= 200 && status <= 399;
     return isExpected ? undefined : `status ${status}`;
   } catch (error) {
@@ -88,14 +102,14 @@ export function createHealthChecks(now: () => number): HealthChecks {
     running--;
   };
   return {
-    problemOf(key, settings, find) {
+    problemOf(key, settings, target) {
       const known = all.get(key);
       if (known?.settings === settings) {
         known.askedAt = now();
         return known.isHealthy ? undefined : known.problem;
       }
       const state = { failures: 0, successes: 0, isHealthy: true, problem: "" };
-      all.set(key, { settings, find, address: undefined, askedAt: now(), nextAt: now(), ...state });
+      all.set(key, { settings, target: target(), address: undefined, askedAt: now(), nextAt: now(), ...state });
       return undefined;
     },
     run(probe) {

@@ -16,8 +16,8 @@ export interface EjectionSettings {
 
 /** How the hosts of targets are checked. */
 export interface HealthSettings {
-  /** On the host of the target. */
-  path: string;
+  /** A path on the host of the target, or a model that is called with one output token. */
+  ask: { path: string } | { model: string };
   intervalMs: number;
   timeoutMs: number;
   /** Failed checks in a row that make a target unhealthy, and successful ones that make it healthy again. */
@@ -41,7 +41,13 @@ export interface BalanceSettings {
 type Members = Readonly<Record<string, unknown>>;
 
 const defaults = { slowStartMs: 20_000, consecutiveFailures: 5, ejectionMs: 10_000, maxEjectedPercent: 50 };
-const healthDefaults = { intervalMs: 30_000, timeoutMs: 5_000, unhealthyThreshold: 3, healthyThreshold: 2 };
+const healthDefaults = {
+  intervalMs: 30_000,
+  callIntervalMs: 60_000,
+  timeoutMs: 5_000,
+  unhealthyThreshold: 3,
+  healthyThreshold: 2,
+};
 const measuredFields = ["choose", "slow_start", "outlier_ejection", "health_check"];
 
 const numberOr = (value: unknown, fallback: number): number => (typeof value === "number" ? value : fallback);
@@ -51,11 +57,13 @@ function toKind(value: unknown): BalanceKind {
 }
 
 function readHealth(members: Members): HealthSettings | undefined {
-  const { path, status_codes: codes } = members;
-  if (typeof path !== "string") return undefined;
+  const { path, model, status_codes: codes } = members;
+  const ask = typeof path === "string" ? { path } : typeof model === "string" ? { model } : undefined;
+  if (!ask) return undefined;
+  const { intervalMs, callIntervalMs } = healthDefaults;
   return {
-    path,
-    intervalMs: numberOr(members.interval, healthDefaults.intervalMs),
+    ask,
+    intervalMs: numberOr(members.interval, "model" in ask ? callIntervalMs : intervalMs),
     timeoutMs: numberOr(members.timeout, healthDefaults.timeoutMs),
     unhealthyThreshold: numberOr(members.unhealthy_threshold, healthDefaults.unhealthyThreshold),
     healthyThreshold: numberOr(members.healthy_threshold, healthDefaults.healthyThreshold),

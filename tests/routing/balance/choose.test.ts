@@ -172,7 +172,12 @@ test("readConfig() refuses to save fields of choosing by measure that have no ef
       { mode: "loadbalance", choose: "least_busy", affinity: true },
       ["choose: cannot be combined with affinity, which chooses by conversation"],
     ],
-    [{ mode: "loadbalance", health_check: {} }, ["health_check.path: must be given"]],
+    [{ mode: "loadbalance", health_check: {} }, ["health_check.path: must be given, or model"]],
+    [
+      { mode: "loadbalance", health_check: { path: "/", model: "m" } },
+      ["health_check.model: cannot be combined with path"],
+    ],
+    [{ mode: "loadbalance", health_check: { model: "" } }, ["health_check.model: must not be empty"]],
     [{ mode: "single", health_check: { path: "/" } }, ["health_check: has an effect only with the mode loadbalance"]],
     [{ mode: "loadbalance", health_check: { path: "//169.254.169.254/" } }, ["such as /health"]],
     [{ mode: "loadbalance", health_check: { path: "http://127.0.0.1/" } }, ["such as /health"]],

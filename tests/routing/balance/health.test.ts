@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { createHealthChecks } from "../../../src/routing/balance/health.ts";
 
 const settings = {
-  path: "/health",
+  ask: { path: "/health" },
   intervalMs: 10_000,
   timeoutMs: 1_000,
   unhealthyThreshold: 2,
@@ -16,7 +16,8 @@ test("HealthChecks follow the thresholds, the interval and the path, and end whe
   const checks = createHealthChecks(() => time.now);
   const sent: string[] = [];
   let status = 503;
-  const ask = () => checks.problemOf("one", settings, async () => "https://one.example.com/v1");
+  const target = { findHost: async () => "https://one.example.com/v1", call: async () => 500 };
+  const ask = () => checks.problemOf("one", settings, () => target);
   const round = async () => {
     checks.run(async (url) => {
       sent.push(url);

@@ -56,7 +56,7 @@ export const logFilters: readonly LogFilter[] = [
   filter("prompt_slug"),
   filter("virtual_key"),
   filter("cache_status", ["HIT", "SEMANTIC HIT", "MISS", "SEMANTIC MISS", "DISABLED", "REFRESH"]),
-  filter("source", ["gateway", "console", "custom", "otel"]),
+  filter("source", ["gateway", "console", "custom", "otel", "check"]),
   filter("span_id"),
   filter("variant"),
   filter("shadow", ["true", "false"]),
