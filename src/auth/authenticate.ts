@@ -92,8 +92,8 @@ export interface Authenticator {
   refuse(address: () => string, message: string): never;
   /** Drops cached entries: one key by id, all keys and tokens of an organisation or its tokens only, or everything. */
   forget(changed: { organisationId?: string; keyId?: string; tokensOnly?: boolean }): void;
-  /** Reads a key again before its next use. While the database is unavailable, what was read of it still counts. */
-  readAgain(keyId: string): void;
+  /** Reads a key, or each one, again before its next use. While the database is unavailable, what was read still counts. */
+  readAgain(keyId: string | undefined): void;
 }
 
 /** A cached key. */
@@ -308,12 +308,14 @@ class KeyAuthenticator implements Authenticator {
     this.#unknown.clear(); // a key that was asked for before it was made
   }
 
-  readAgain(keyId: string): void {
+  readAgain(keyId: string | undefined): void {
+    if (keyId === undefined) this.#anyForm = undefined;
     for (const [, entry] of this.#known.entries()) {
-      if (entry.row.id === keyId) entry.readAt = Number.NEGATIVE_INFINITY;
+      if (keyId === undefined || entry.row.id === keyId) entry.readAt = Number.NEGATIVE_INFINITY;
     }
-    const held = this.#held.get(keyId);
-    if (held) held.readAt = Number.NEGATIVE_INFINITY;
+    for (const [id, held] of this.#held.entries()) {
+      if (keyId === undefined || id === keyId) held.readAt = Number.NEGATIVE_INFINITY;
+    }
   }
 
   async #authenticateToken(

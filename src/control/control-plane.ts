@@ -57,16 +57,50 @@ interface ControlPlaneOptions {
   declaredIn: DeclaredIn | undefined;
   /** Number of the newest change in what the process knows, where it begins without the database. */
   firstChange?: number | undefined;
-  /** Called for changes on this node or another; undefined when anything may have changed. */
-  changed(changes: readonly Change[] | undefined): void;
+  /**
+   * Called for changes on this node or another; undefined when anything may have changed.
+   *
+   * @param newest Number of the newest of them.
+   */
+  changed(changes: readonly Change[] | undefined, newest?: number): void;
   /** Called once more for changes on this node, when a database on another machine lists them. */
   repeated(changes: readonly Change[]): void;
+  /** Called when the database is back after it was away. */
+  returned(): void;
   /** Resolves once the other processes of this gateway have applied a change of this one. Absent: no others run. */
   announced?: (() => Promise<void>) | undefined;
 }
 
 /** How long a node may be offline and still learn what changed. */
 const keepChangesMs = 60 * 60_000;
+
+/** Follows what changes, on this node and on others. */
+async function followChanges(
+  options: ControlPlaneOptions,
+  { stores, directory }: Pick<ControlPlane, "stores" | "directory">,
+) {
+  const applied = (changes: readonly Change[], newest: number) => {
+    directory.forget(changes);
+    options.changed(changes, newest);
+  };
+  const lost = () => {
+    directory.forgetAll();
+    options.changed(undefined);
+  };
+  const repeated = (changes: readonly Change[]) => {
+    // a local database has no replicas: what was read after a change has it
+    if (!options.database.remote) return;
+    directory.forget(changes);
+    options.repeated(changes);
+  };
+  const returned = () => {
+    directory.forgetAll();
+    options.returned();
+  };
+  const events = { changed: applied, repeated, lost, returned };
+  const follower = await createFollower(stores.audit, events, options.firstChange);
+  return { follower, applied };
+}
 
 /** Creates the control plane of a gateway. */
 export async function createControlPlane(options: ControlPlaneOptions): Promise<ControlPlane> {
@@ -76,21 +110,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
   const known = createControlStores(database.lastKnown);
   const contents = createContentOpener(stores, vault);
   const directory = createDirectory(known, createContentOpener(known, vault));
-  const applied = (changes: readonly Change[]) => {
-    directory.forget(changes);
-    options.changed(changes);
-  };
-  const lost = () => {
-    directory.forgetAll();
-    options.changed(undefined);
-  };
-  const repeated = (changes: readonly Change[]) => {
-    // a local database has no replicas: what was read after a change has it
-    if (!database.remote) return;
-    directory.forget(changes);
-    options.repeated(changes);
-  };
-  const follower = await createFollower(stores.audit, { changed: applied, repeated, lost }, options.firstChange);
+  const { follower, applied } = await followChanges(options, { stores, directory });
   const committer = createCommitter({
     database,
     audit: stores.audit,
@@ -98,7 +118,7 @@ export async function createControlPlane(options: ControlPlaneOptions): Promise<
     now,
     applied(changes, numbers) {
       follower.made(numbers);
-      applied(changes);
+      applied(changes, Math.max(...numbers));
     },
     announced: options.announced,
   });

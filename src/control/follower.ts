@@ -1,4 +1,5 @@
 import type { AuditStore, Change, NumberedChange } from "../db/stores/audit.ts";
+import { isDatabaseAway } from "../lib/database-away.ts";
 
 /** How often other nodes' changes are looked for. */
 export const followEveryMs = 500;
@@ -16,13 +17,15 @@ export interface Follower {
   look(): Promise<void>;
 }
 
-/** Reports changes. */
+/** Reports changes. `newest` is the number of the newest of them. */
 interface FollowerEvents {
-  changed(changes: readonly Change[]): void;
+  changed(changes: readonly Change[], newest: number): void;
   /** The same for changes that this node made. A replica may have answered reads with what was before them. */
   repeated(changes: readonly Change[]): void;
   /** More changed than can be listed, or the database is another one: a copy of earlier was put in its place. */
   lost(): void;
+  /** The database is back. A copy of earlier may be in its place that has all changes which were seen. */
+  returned(): void;
 }
 
 /** By what a change is known again: another database may have another one with its number. */
@@ -39,6 +42,7 @@ export async function createFollower(audit: AuditStore, events: FollowerEvents, 
   let seen = first ?? (await audit.newestChange());
   /** What the last change that was seen is known by; undefined until its row was read. */
   let mark: string | undefined;
+  let isAway = false;
   let running: Promise<void> | undefined;
   let next: Promise<void> | undefined;
   const own = new Set<number>();
@@ -68,12 +72,25 @@ export async function createFollower(audit: AuditStore, events: FollowerEvents, 
     seen = newest.seq;
     mark = markOf(newest);
     const isOwn = changes.map(({ seq }) => own.delete(seq));
-    events.changed(changes.filter((_, index) => !isOwn[index]));
+    events.changed(
+      changes.filter((_, index) => !isOwn[index]),
+      seen,
+    );
     events.repeated(changes.filter((_, index) => isOwn[index]));
+  };
+  const lookOnce = async () => {
+    try {
+      await look();
+      if (isAway) events.returned();
+      isAway = false;
+    } catch (error) {
+      isAway ||= isDatabaseAway(error);
+      throw error;
+    }
   };
   const begin = (): Promise<void> => {
     next = undefined;
-    running = look().finally(() => {
+    running = lookOnce().finally(() => {
       running = undefined;
     });
     return running;

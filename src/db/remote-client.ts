@@ -6,9 +6,12 @@ const readWithinMs = 5_000;
 /** The same of a transaction that writes. */
 const writeWithinMs = 30_000;
 
+/** The same of a change of the schema, which may have to read whole tables. */
+const schemaWithinMs = 10 * 60_000;
+
 /** Reads, which a request waits for. */
 const readingPattern = /^\s*(?:SELECT|WITH|PRAGMA)\b/i;
-/** Changes of the schema, which may have to read whole tables. */
+/** Changes of the schema. */
 const schemaPattern = /^\s*(?:CREATE|ALTER|DROP)\b/i;
 
 /** How long statements may take together. */
@@ -17,7 +20,7 @@ function withinOf(statements: readonly (InStatement | readonly [string, unknown?
     typeof statement === "string" ? statement : "sql" in statement ? statement.sql : String(statement[0]),
   );
   if (queries.every((text) => readingPattern.test(text))) return readWithinMs;
-  return queries.some((text) => schemaPattern.test(text)) ? Number.POSITIVE_INFINITY : writeWithinMs;
+  return queries.some((text) => schemaPattern.test(text)) ? schemaWithinMs : writeWithinMs;
 }
 
 /** Calls of one client over HTTP, which can be ended together. */

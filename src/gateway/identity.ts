@@ -71,9 +71,14 @@ function noteChanges(
 /** Makes everything follow changes; undefined when anything may have changed. */
 function applyChanges(
   changes: readonly Change[] | undefined,
-  { snapshot, services, ...callers }: Callers & Pick<OpenData, "snapshot"> & { services(): Services },
+  {
+    snapshot,
+    newest,
+    services,
+    ...callers
+  }: Callers & Pick<OpenData, "snapshot"> & { newest: number | undefined; services(): Services },
 ): void {
-  snapshot?.note();
+  snapshot?.note(changes, newest);
   forgetCallers(callers, changes);
   noteChanges(changes, services());
 }
@@ -125,8 +130,9 @@ export async function createIdentity(
     vault: createVault(masterKeys, readerOf(options)),
     auditMac: createMac(installation.keys.audit),
     firstChange: begunFrom?.change,
-    changed: (changes) => applyChanges(changes, { authenticator, lookUps, snapshot, services }),
+    changed: (changes, newest) => applyChanges(changes, { authenticator, lookUps, snapshot, newest, services }),
     repeated: (changes) => readKeysAgain(authenticator, changes),
+    returned: () => authenticator.readAgain(undefined),
     announced: announcementOf(options),
   });
   const lookUps = createIdentityLookUps({

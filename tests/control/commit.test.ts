@@ -86,6 +86,7 @@ test("a follower distinguishes changes of this node from those of other nodes", 
     changed: note("changed"),
     repeated: note("repeated"),
     lost: () => seen.push("lost"),
+    returned: () => seen.push("returned"),
   });
   const own = createNode((_, numbers) => follower.made(numbers));
   const change = (recordId: string) => async () => {

@@ -302,3 +302,10 @@ test("migrate() leaves labels of workspaces as they are, and takes those of an o
   );
   await database.close();
 });
+
+test("migrate() writes nothing to a server whose schema is up to date: no start waits for a write that is lost", async () => {
+  const database = await openDatabase({ url: ":memory:" });
+  await migrate(database);
+  await migrate({ ...database, remote: true, write: () => assert.fail("a write") });
+  await database.close();
+});

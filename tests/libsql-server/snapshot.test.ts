@@ -188,6 +188,38 @@ test("a gateway starts and serves from its snapshot while its database is away, 
   });
 });
 
+test("a snapshot that lacks a change answers what the change does not concern", {
+  skip: withoutLibsqlServer,
+  timeout: 120_000,
+}, async () => {
+  const server = await startServer();
+  const node = createNode(server.url);
+  const elsewhere = await createTestGateway({ database: server.url });
+  cleanUps.push(elsewhere.close);
+  const makeKey = () =>
+    done<{ id: string; key: string }>(
+      call(elsewhere, "POST /api-keys/workspace/service", {
+        body: { name: "Key", workspace_id: "default", scopes: ["completions.write"] },
+      }),
+    );
+  const [unchanged, revoked, last] = [await makeKey(), await makeKey(), await makeKey()];
+  const place = createSnapshotPlace(node.file);
+  let isFull = false;
+  const write = async (content: Uint8Array) => {
+    if (isFull) throw new Error("The disk is full");
+    await place.write(content);
+  };
+  const gateway = await node.start({ snapshot: { place: { ...place, write }, maxAgeMs: 24 * hour } });
+  await node.written();
+  isFull = true;
+  assert.equal((await chat(gateway, last.key, { headers: echo })).status, 200);
+  for (const { id } of [revoked, last]) await done(call(elsewhere, `DELETE /api-keys/${id}`));
+  await eventually("the changes", async () => (await chat(gateway, last.key, { headers: echo })).status === 401);
+  await server.kill();
+  assert.deepEqual((await chat(gateway, unchanged.key, { headers: echo })).status, 200);
+  assert.deepEqual((await chat(gateway, revoked.key, { headers: echo })).status, 503);
+});
+
 test("a snapshot that cannot be used is refused in one line, and why", {
   skip: withoutLibsqlServer,
   timeout: 120_000,

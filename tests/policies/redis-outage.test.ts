@@ -13,6 +13,7 @@ import {
   startNode,
   untilKnown,
 } from "../support/redis-store.ts";
+import { openSlowLink } from "../support/slow-link.ts";
 import { book, claimOf, createLimit } from "./store-conformance.ts";
 
 const options = { skip: !hasRedis };
@@ -188,6 +189,7 @@ test("RedisLimitStore goes on with what Redis has while the stored counters cann
   assert.ok(node);
   const limit = createLimit({ most: 10 });
   await make(node, limit, 4);
+  await eventually("what was used", usedIs(node, limit, 4));
   installation.stored.isAway = true;
   redis.pause();
   const local = await book(node.store, claimOf(limit));
@@ -279,6 +281,25 @@ test("RedisLimitStore counts by its share only where a database that is silent h
   assert.equal(await useUp(two, unknown), 5);
   assert.equal(await useUp(one, unknown), 0);
 });
+
+test(
+  "RedisLimitStore of a new process waits for its first bookings, and takes no share meanwhile",
+  options,
+  async () => {
+    const node = await start();
+    const limit = createLimit({ most: 10 });
+    assert.equal(await useUp(node, limit), 10);
+    installation.stored.isAway = true;
+    const link = await openSlowLink(redis.url, 60);
+    const late = await startNode({ url: link.url.replace("http:", "redis:") }, installation, { timeoutMs: 100 });
+    nodes.push(late);
+    assert.equal(await useUp(late, limit), 0);
+    assert.deepEqual(late.warnings, []);
+    await late.store.close();
+    nodes.pop();
+    await link.close();
+  },
+);
 
 test("RedisLimitStore carries out resets that came while Redis was away", options, async () => {
   const node = await start({ agreeEveryMs: 30 });

@@ -65,6 +65,7 @@ export async function openNode(database: Database) {
     changed: (changes) => directory.forget(changes),
     repeated: (changes) => directory.forget(changes),
     lost: () => directory.forgetAll(),
+    returned: () => directory.forgetAll(),
   });
   return {
     directory,

@@ -1,7 +1,6 @@
 import { holdsInstallation } from "../../auth/first-start.ts";
 import type { Services } from "../../context.ts";
 import { openDatabase } from "../../db/client.ts";
-import { countPending } from "../../db/migrate.ts";
 import { describeDatabase } from "../../db/open-failure.ts";
 import { createInstallationStore } from "../../db/stores/installation.ts";
 import { locationOf, type OpenData, openMigrated, readerOf } from "../data.ts";
@@ -35,8 +34,6 @@ async function isKnown(options: GatewayOptions, { installation, masterKeys }: Op
     // without tables there is no installation
     const { rows } = await looking.read("SELECT 1 FROM sqlite_schema WHERE name = 'installation'");
     if (rows.length === 0 || !(await isSame())) return false;
-    // reads have a deadline; changes of a schema have none
-    if ((await countPending(looking)) === 0) return true;
   } finally {
     await looking.close();
   }

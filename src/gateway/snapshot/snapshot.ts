@@ -2,8 +2,10 @@ import type { InStatement, ResultSet } from "@libsql/client";
 import type { MasterKey } from "../../auth/master-keys.ts";
 import { resources } from "../../control/resources.ts";
 import type { Database, StandIn } from "../../db/client.ts";
+import { isLookUp, StaleRecords } from "../../db/last-known/stale.ts";
 import { type KnownState, listKnownTables, openState, readState } from "../../db/last-known/state.ts";
 import { DatabaseOpenError, describeDatabase } from "../../db/open-failure.ts";
+import type { Change } from "../../db/stores/audit.ts";
 import type { ControlStores } from "../../db/stores/control.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { isDatabaseAway } from "../../lib/database-away.ts";
@@ -44,15 +46,6 @@ const longestRenewalMs = 15 * 60_000;
 /** Least time between two warnings. */
 const warnEveryMs = 60_000;
 
-/** Tables in which a look-up that finds nothing proves nothing: the record may be newer than the snapshot. */
-const lookedUp = /\bfrom "(?:api_keys|prompt_versions|prompt_partial_versions)" .* limit \?$/s;
-
-/** Whether a statement looks up one record by what a request names. */
-function isLookUp(statement: InStatement): boolean {
-  if (typeof statement === "string" || !Array.isArray(statement.args)) return false;
-  return lookedUp.test(statement.sql) && statement.args.at(-1) === 1;
-}
-
 /** What a process needs of the state from which it begins. */
 export type StateMarks = Pick<KnownState, "change" | "nodes">;
 
@@ -71,9 +64,9 @@ export class Snapshot implements StandIn {
   readonly #options: SnapshotOptions;
   #isConnected = true;
   #held: Promise<Held> | undefined;
-  /** Changes that this process heard of, and those that are in the last snapshot it wrote, with the time of that. */
-  #changes = 0;
-  #covered = { changes: 0, time: Number.NEGATIVE_INFINITY };
+  readonly #stale = new StaleRecords();
+  /** Time of the last snapshot that this process wrote. */
+  #writtenAt = Number.NEGATIVE_INFINITY;
   #isDue = true;
   #isWriting = false;
   /** Monotonic time from which the next one may be written, and from which it is although nothing changed. */
@@ -117,25 +110,23 @@ export class Snapshot implements StandIn {
     this.#isDue = true;
   }
 
-  /** Notes that records changed: until the next snapshot, nothing is answered from an older one. */
-  note(): void {
-    this.#changes++;
-    this.#isDue = true;
+  /** Notes that records changed, or anything: until the next snapshot, an older one does not answer what they concern. */
+  note(changes: readonly Change[] | undefined, newest: number | undefined): void {
+    if (this.#stale.note(changes, newest)) this.#isDue = true;
   }
 
   async answer(statements: readonly InStatement[], error: Error): Promise<ResultSet[]> {
     const results = await this.#ask(statements).catch(() => undefined);
     if (!results) throw error;
     const proves = results.every((result, index) => result.rows.length > 0 || !isLookUp(statements[index] ?? ""));
-    if (!proves) throw error;
+    if (!proves || this.#stale.concern(statements, results)) throw error;
     return results;
   }
 
   async #ask(statements: readonly InStatement[]): Promise<ResultSet[] | undefined> {
-    if (this.#changes > this.#covered.changes) return undefined;
     const { head, database } = await this.#hold();
     // a process that shares the file may have written an older state
-    if (head.time < this.#covered.time || this.#isTooOld(head)) return undefined;
+    if (head.time < this.#writtenAt || this.#isTooOld(head)) return undefined;
     return database.readAsOne(statements);
   }
 
@@ -212,12 +203,13 @@ export class Snapshot implements StandIn {
   async #write(database: Database, stores: ControlStores): Promise<void> {
     const { place, masterKeys, url, clock } = this.#options;
     // a change that is noted from now on may be missing
-    const covered = { changes: this.#changes, time: clock.now() };
-    const { time } = covered;
+    const covers = this.#stale.take();
+    const time = clock.now();
     const viewed = Object.values(resources).flatMap(({ reads }) => reads.map((name) => stores[name]));
     const state = await readState(database, listKnownTables(viewed));
     await place.write(await sealSnapshot(state, { time, database: describeDatabase(url) }, masterKeys[0]));
-    this.#covered = covered;
+    covers(state.change);
+    this.#writtenAt = time;
     this.#drop();
   }
 

@@ -70,6 +70,11 @@ export interface StoredUse extends StoredCount {
 
 /** Time by which replies to commands other than reservations must be there, at least. */
 const patienceMs = 1_000;
+/**
+ * How many replies to reservations a process waits for longer, and how long, in milliseconds: its code and its connection are
+ * new, and its share would be that of a process that has heard of no use.
+ */
+const firstReplies = { count: 32, withinMs: 2_000 };
 /** How much later than this process stops waiting a script still works: the clocks differ a little. */
 const slackMs = 50;
 /** How long stored counters may hold what a reset took away: its transaction is under way. */
@@ -106,6 +111,8 @@ interface RedisCountersOptions {
 export class RedisCounters {
   readonly time: SharedTime;
   readonly #options: RedisCountersOptions;
+  /** Replies to reservations so far. */
+  #replies = 0;
 
   constructor(options: RedisCountersOptions) {
     this.#options = options;
@@ -126,6 +133,12 @@ export class RedisCounters {
     return Math.max(patienceMs, this.#options.timeoutMs);
   }
 
+  /** Longest time a reservation waits for Redis. */
+  get reserveWithinMs(): number {
+    const { timeoutMs } = this.#options;
+    return this.#replies < firstReplies.count ? Math.max(firstReplies.withinMs, timeoutMs) : timeoutMs;
+  }
+
   /** @param request `life`: that of the organisation as known; `deadline`: monotonic milliseconds. */
   async reserve(
     claims: readonly SharedClaim[],
@@ -138,6 +151,7 @@ export class RedisCounters {
     const notAfter = this.time.now() + Math.ceil(withinMs) + slackMs;
     const args = [life, id, id, notAfter, this.#options.longestCallMs, maxBuckets, ...claims.flatMap(toArguments)];
     const [kind, at, ...rest] = toList(await this.#run(reserveScript, { keys, args }, withinMs));
+    this.#replies++;
     switch (kind) {
       case "booked":
         return {

@@ -17,7 +17,7 @@ export interface RedisLimitStoreOptions {
   readonly onUsed?: LimitUseObserver | undefined;
   /** While Redis is away, refuses instead of counting by the share of this process. */
   readonly isStrict?: boolean | undefined;
-  /** Longest time a request waits for Redis, in milliseconds. Default 100. */
+  /** Longest time a request waits for Redis, in milliseconds; the first ones of a process wait for 2,000. Default 100. */
   readonly timeoutMs?: number | undefined;
   /** Longest time a request waits for stored counters when it is the first to use a counter, in milliseconds. Default 5,000. */
   readonly storedTimeoutMs?: number | undefined;

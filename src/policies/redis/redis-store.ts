@@ -77,7 +77,6 @@ export class RedisLimitStore implements LimitStore {
   readonly #outage: Outage;
   /** By its key: how long an organisation has lived in Redis. A window that began since then needs no stored counter. */
   readonly #lives = new BoundedMap<string, { life: string; since: number }>(maxLives);
-  readonly #timeoutMs: number;
   readonly #longestCallMs: number;
   readonly #quietMs: number;
   readonly #node = randomBase62(10);
@@ -98,7 +97,6 @@ export class RedisLimitStore implements LimitStore {
   private constructor(options: RedisLimitStoreOptions, nodesKey: string) {
     const { client, stored, clock, onUsed, timeoutMs = 100, longestCallMs = 3_600_000, quietMs = 15_000 } = options;
     this.#options = options;
-    this.#timeoutMs = timeoutMs;
     this.#longestCallMs = longestCallMs;
     this.#quietMs = quietMs;
     const counters = new RedisCounters({ client, clock, nodesKey, timeoutMs, longestCallMs });
@@ -258,7 +256,7 @@ export class RedisLimitStore implements LimitStore {
     for (const claim of claims) buckets.push(await this.#bucketOf(claim));
     if (this.#outage.isAway) return this.#reserveHere(claims, buckets);
     const id = `${this.#node}${(this.#serial++).toString(36)}`;
-    const deadline = this.#options.clock.monotonic() + this.#timeoutMs;
+    const deadline = this.#options.clock.monotonic() + this.#counters.reserveWithinMs;
     const request: Request = { claims, buckets, id, deadline, first: new Map(), asked: [] };
     try {
       return await this.#reserveShared(request);
