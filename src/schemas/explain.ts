@@ -55,7 +55,9 @@ export const ExplainResponse = v.object({
   server_tools: v.optional(
     v.object({
       /** `gateway`, or `targets` where they search themselves or refuse the tool. */
-      web_search: v.picklist(["gateway", "targets"]),
+      web_search: v.optional(v.picklist(["gateway", "targets"])),
+      /** `gateway` for its own vector stores, or `targets`. */
+      file_search: v.optional(v.picklist(["gateway", "targets"])),
     }),
   ),
   conditions: v.array(v.object({ label: v.string(), query: v.unknown(), matched: v.boolean(), why: v.string() })),

@@ -24,14 +24,14 @@ export interface VectorUpstream extends RecordingUpstream {
 
 /** Starts a model of embeddings. Other paths are answered by `others`. */
 export async function startVectorUpstream(
-  others: (body: Record<string, unknown>) => string = () => "{}",
+  others: (body: Record<string, unknown>) => string | Promise<string> = () => "{}",
 ): Promise<VectorUpstream> {
   const inputs: string[][] = [];
   const upstream = await startRecordingUpstream(async (request, response) => {
     const body = JSON.parse(request.text);
     if (!request.path.endsWith("/embeddings")) {
       const stream = body.stream === true ? "text/event-stream" : "application/json";
-      response.writeHead(200, { "content-type": stream }).end(others(body));
+      response.writeHead(200, { "content-type": stream }).end(await others(body));
       return;
     }
     inputs.push(body.input);

@@ -1,6 +1,7 @@
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject, objectsIn } from "../../lib/json.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
+import { isOwnFileTool } from "../facts/store-ids.ts";
 
 /** Operations that take tools which run at their provider. */
 const operations: ReadonlySet<OperationName> = new Set(["chat", "messages", "responses", "generateContent"]);
@@ -69,9 +70,25 @@ export function refuseServerTool(member: string, operation: OperationName, reque
   if (isSearch && goesOnWithoutSearch(request)) return;
   const name = member.replace(/^tools\./, "");
   const search = isSearch ? "set server_tools.web_search in the config so that the gateway searches, " : "";
+  const files = /^file_?search$/i.test(name) ? "search vector stores of the gateway with the Responses API, " : "";
   throw new InvalidRequestError(
     `Cannot use ${name}: the provider of this model does not have it, and the gateway does not run it. Choose another ` +
-      `provider, ${search}or leave it out with drop_params: ["${member}"]`,
+      `provider, ${search}${files}or leave it out with drop_params: ["${member}"]`,
     { param: member, code: "unsupported_tool" },
   );
+}
+
+/**
+ * A chat without searches of the gateway's vector stores, which the Responses API alone has: most hosts would get the tool as
+ * it came.
+ *
+ * @param drop Refuses the tool, or reports it as left out.
+ */
+export function withoutOwnStores<Request extends object>(request: Request, drop: (member: string) => void): Request {
+  const tools: unknown = Reflect.get(request, "tools");
+  const isOwn = (tool: unknown): boolean => isObject(tool) && isOwnFileTool(tool);
+  if (!Array.isArray(tools) || !tools.some(isOwn)) return request;
+  drop("tools.file_search");
+  const others = tools.filter((tool) => !isOwn(tool));
+  return others.length > 0 ? { ...request, tools: others } : { ...request, tools: undefined, tool_choice: undefined };
 }

@@ -20,6 +20,7 @@ import type { ExplainRequest, ExplainResponse } from "../../schemas/explain.ts";
 import { requireServed } from "../adapt/operation.ts";
 import { decideAuto } from "../choice/auto.ts";
 import { findUnfit } from "../choice/model-fit.ts";
+import { isOwnFileTool } from "../facts/store-ids.ts";
 import { namedModel, requireForwardable, requireSingleTarget } from "../passthrough/passthrough.ts";
 import { readPassthroughDestination, requireNativeRoute } from "../passthrough/provider-path.ts";
 import { planRequest } from "../pipeline/run.ts";
@@ -36,6 +37,7 @@ import type { RequestConfig } from "../target/saved-config.ts";
 import { readTimeout } from "../target/target.ts";
 import { asksForSearch, isSearchingOperation } from "../tools/asks-for-search.ts";
 import { findWebSearch } from "../tools/plan-search.ts";
+import { toolsOf } from "../tools/responses-search.ts";
 
 type ShownAttempt = ExplainResponse["attempts"][number];
 
@@ -212,11 +214,17 @@ async function showAttempt(attempt: PlannedAttempt, sample: Sample, warnings: st
   }
 }
 
-/** Who searches the web for the request; undefined if it does not ask for that. */
+/** Who searches the web and files for the request; undefined if it asks for neither. */
 async function explainTools({ operation, body, config, context }: Sample): Promise<ExplainResponse["server_tools"]> {
-  if (!operation || !isSearchingOperation(operation) || !asksForSearch(operation, body)) return undefined;
-  const settings = await findWebSearch(config, body, { operation, context });
-  return { web_search: settings ? "gateway" : "targets" };
+  if (!operation || !isSearchingOperation(operation)) return undefined;
+  const files = operation === "responses" ? toolsOf(body).filter(({ type }) => type === "file_search") : [];
+  const asksForPages = asksForSearch(operation, body);
+  if (files.length === 0 && !asksForPages) return undefined;
+  const settings = asksForPages && (await findWebSearch(config, body, { operation, context }));
+  return {
+    ...(asksForPages && { web_search: settings ? "gateway" : "targets" }),
+    ...(files.length > 0 && { file_search: files.some(isOwnFileTool) ? "gateway" : "targets" }),
+  };
 }
 
 /** The target that gets copies of the request; undefined where it is not copied. */

@@ -117,6 +117,15 @@ export async function callServer(
   return { status: response.status, answer: await readAnswer(response) };
 }
 
+/** Headers of a search of the gateway: the caller's metadata and trace, without its config and provider. */
+function searchHeaders(context: CallerContext): Record<string, string> {
+  const metadata = context.header("metadata");
+  return {
+    "x-gateway-trace-id": context.traceId,
+    ...(metadata !== null && isHeaderValue(metadata) && { "x-gateway-metadata": metadata }),
+  };
+}
+
 /**
  * Calls `POST /search` in the name of the caller, without its config and provider: with its rights, limits and log row.
  *
@@ -127,13 +136,24 @@ export async function callSearch(
   timeoutMs: number,
   context: CallerContext,
 ): Promise<{ status: number; answer: Item }> {
-  const metadata = context.header("metadata");
-  const headers = {
-    "x-gateway-trace-id": context.traceId,
-    "x-gateway-request-timeout": String(timeoutMs),
-    ...(metadata !== null && isHeaderValue(metadata) && { "x-gateway-metadata": metadata }),
-  };
+  const headers = { ...searchHeaders(context), "x-gateway-request-timeout": String(timeoutMs) };
   const init = { headers, body: JSON.stringify(body) };
   const response = await sendOwn("/v1/search", init, context, { ignoresConfig: true });
+  return { status: response.status, answer: await readAnswer(response) };
+}
+
+/**
+ * Searches a vector store of the gateway as its address would: with the caller's rights, limits, guardrails and log row.
+ *
+ * @throws If its answer is too large, or the caller left.
+ */
+export async function callStore(
+  id: string,
+  body: Item,
+  context: CallerContext,
+): Promise<{ status: number; answer: Item }> {
+  const init = { headers: searchHeaders(context), body: JSON.stringify(body) };
+  const path = `/v1/vector_stores/${encodeURIComponent(id)}/search`;
+  const response = await sendOwn(path, init, context, { ignoresConfig: true });
   return { status: response.status, answer: await readAnswer(response) };
 }

@@ -1,3 +1,4 @@
+import type { MarkCutter } from "./file-marks.ts";
 import type { ToolOutcome } from "./mcp-tools.ts";
 
 type Item = Readonly<Record<string, unknown>>;
@@ -16,6 +17,8 @@ export interface OwnCall {
 export interface ResponsesKit {
   /** What ids of its calls begin with. */
   readonly prefix: string;
+  /** What names of `include` for its calls begin with. Absent: it has none. */
+  readonly included?: string;
   /** Whether it stands for an entry of `tools`. */
   serves(tool: Item): boolean;
   /** Finds its tools; the items, without ids, that list them in the response. */
@@ -34,6 +37,10 @@ export interface ResponsesKit {
   /** Events of a call that begins, and of one that ended. */
   toBegun(item: Item, output_index: number): readonly Item[];
   toEnded(item: Item, output_index: number): readonly Item[];
+  /** A call of an earlier response as a call of a function; undefined for those of others. Absent: `toPlainItems` does it. */
+  toPlain?(item: Item): Item[] | undefined;
   /** Annotations of a text of the model. Absent: none. */
   annotate?(text: string): readonly Item[];
+  /** What takes the marks of citations out of a text; undefined or absent: it has none. */
+  cutter?(): MarkCutter | undefined;
 }

@@ -4,9 +4,11 @@ import type { StoreResponse } from "../../dialects/types.ts";
 import { finiteNumber, isObject, objectsIn, parseJson, stringOf } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
+import { isOwnFileTool } from "../facts/store-ids.ts";
 import { requireBeta, slugIn, type ToolOutcome } from "./mcp-tools.ts";
 import { planWebSearch } from "./plan-search.ts";
-import { AnnotatedItems } from "./responses-annotations.ts";
+import { AnnotatedItems, type TextRules } from "./responses-annotations.ts";
+import { FileKit, isOwnFileSearch, toPlainFileSearch } from "./responses-files.ts";
 import type { OwnCall, ResponsesKit } from "./responses-kit.ts";
 import { isServerTool, ServerKit, toPlainMcpItems } from "./responses-mcp.ts";
 import { isOwnSearch, SearchKit, toolsOf, toPlainSearch } from "./responses-search.ts";
@@ -20,6 +22,7 @@ const refusedCall: ToolOutcome = { text: "Cannot call the tool: max_tool_calls i
 
 /** Calls of tools of the gateway in earlier responses, as calls of functions. */
 function toPlainItems(item: Item): Item[] {
+  if (isOwnFileSearch(item)) return toPlainFileSearch(item);
   return isOwnSearch(item) ? toPlainSearch(item) : toPlainMcpItems(item);
 }
 
@@ -99,7 +102,7 @@ class ResponsesRounds implements RoundForm {
   next(): object {
     const { input: _, stream: __, stream_options: ___, max_tool_calls: ____, include, ...request } = this.request;
     const others = objectsIn(request.tools).filter((tool) => !this.#serves(tool));
-    const included = include?.filter((name) => !name.startsWith("web_search_call."));
+    const included = include?.filter((name) => !this.#isOwnInclude(name, others));
     const body = {
       ...request,
       ...(included && { include: included }),
@@ -115,6 +118,14 @@ class ResponsesRounds implements RoundForm {
     return choice == null ? body : { ...body, tool_choice: choice };
   }
 
+  /** Whether a name of `include` is of calls of the gateway alone. */
+  #isOwnInclude(name: string, others: readonly Item[]): boolean {
+    return this.#kits.some(({ included }) => {
+      const isOfOthers = others.some(({ type }) => `${String(type)}_call.` === included);
+      return included !== undefined && name.startsWith(included) && !isOfOthers;
+    });
+  }
+
   /** An item that adds tools, without those that the gateway runs. */
   #withoutServed(item: Item): Item {
     if (item.type !== "additional_tools") return item;
@@ -125,13 +136,17 @@ class ResponsesRounds implements RoundForm {
     return type === "function_call" ? this.#kits.find((kit) => kit.has(name)) : undefined;
   }
 
-  #annotate(text: string): readonly Item[] {
-    return this.#kits.flatMap((kit) => kit.annotate?.(text) ?? []);
+  #annotated(): AnnotatedItems {
+    const rules: TextRules = {
+      annotate: (text) => this.#kits.flatMap((kit) => kit.annotate?.(text) ?? []),
+      cutter: () => this.#kits.map((kit) => kit.cutter?.()).find((cutter) => cutter !== undefined),
+    };
+    return new AnnotatedItems(rules);
   }
 
   async answer({ output }: Item, say: Say): Promise<boolean> {
     const items = objectsIn(output);
-    const annotated = new AnnotatedItems((text) => this.#annotate(text));
+    const annotated = this.#annotated();
     for (const item of items) if (!this.#kitOf(item)) this.#show(annotated.ofItem(item));
     const calls = items.flatMap((item): KitCall[] => {
       const kit = this.#kitOf(item);
@@ -217,7 +232,7 @@ class ResponsesRounds implements RoundForm {
     const base = this.#output.length;
     const places = new Map<unknown, number>();
     const own = new Set<unknown>();
-    const annotated = new AnnotatedItems((text) => this.#annotate(text));
+    const annotated = this.#annotated();
     let whole: Item | undefined;
     const move = (event: Item): Item[] => {
       const { output_index: index, item } = event;
@@ -249,12 +264,16 @@ class ResponsesRounds implements RoundForm {
   }
 }
 
-/** Whether a request may use tools that the gateway runs: MCP servers of the workspace, or a search of the web. */
+/** Whether a request may use tools that the gateway runs: MCP servers of the workspace, a search of the web or of files. */
 export function mayUseTools(request: Pick<ResponsesRequest, "tools" | "input">): boolean {
-  return toolsOf(request).some((tool) => isServerTool(tool) || isOpenaiSearch(tool));
+  return toolsOf(request).some((tool) => isServerTool(tool) || isOpenaiSearch(tool) || isOwnFileTool(tool));
 }
 
-/** The tools of a request that the gateway runs; none where its provider does. */
+/**
+ * The tools of a request that the gateway runs; none where its provider does.
+ *
+ * @throws {GatewayError} 400 or 404 for a vector store that the caller cannot search.
+ */
 export async function planTools(request: ResponsesRequest, context: CallerContext): Promise<readonly ResponsesKit[]> {
   const tools = toolsOf(request);
   const kits: ResponsesKit[] = [];
@@ -264,6 +283,7 @@ export async function planTools(request: ResponsesRequest, context: CallerContex
   }
   const settings = tools.some(isOpenaiSearch) ? await planWebSearch("responses", request, context) : undefined;
   if (settings) kits.push(new SearchKit(request, settings, context));
+  if (tools.some(isOwnFileTool)) kits.push(await FileKit.of(request, tools, context));
   return kits;
 }
 
@@ -278,12 +298,17 @@ export function runTools(
   input: readonly Item[],
   parts: RoundParts & { kits: readonly ResponsesKit[] },
 ): Promise<Reply> {
-  return runRounds(new ResponsesRounds(request, input.flatMap(toPlainItems), parts), parts.context);
+  const toPlain = (item: Item): Item[] => {
+    const own = parts.kits.map((kit) => kit.toPlain?.(item)).find((found) => found !== undefined);
+    return own ?? toPlainItems(item);
+  };
+  return runRounds(new ResponsesRounds(request, input.flatMap(toPlain), parts), parts.context);
 }
 
 /** The items of a conversation without calls of tools of the gateway, which no provider knows. */
 export function withoutOwnCalls(input: ResponsesRequest["input"]): ResponsesRequest["input"] {
-  const isOwn = (item: Item): boolean => slugIn(item.server_label) !== undefined || isOwnSearch(item);
+  const isOwn = (item: Item): boolean =>
+    slugIn(item.server_label) !== undefined || isOwnSearch(item) || isOwnFileSearch(item);
   if (!Array.isArray(input) || !input.some(isOwn)) return input;
   return input.flatMap((item: Item) => toPlainItems(item)) as ResponsesRequest["input"]; // items have no fixed members
 }

@@ -43,6 +43,7 @@ function isSearch(outcome: ToolOutcome | undefined): outcome is SearchOutcome {
 /** A search of the web as a tool of a request of the Responses API. */
 export class SearchKit implements ResponsesKit {
   readonly prefix = "ws";
+  readonly included = "web_search_call.";
   readonly #name: string;
   readonly #search: WebSearch;
   readonly #included: ReadonlySet<string>;

@@ -3,6 +3,7 @@ import { createOwnRequest } from "../../context/own-request.ts";
 import type { ConnectionInfo, HandleRequest } from "../../context.ts";
 import type { VectorStoreRow } from "../../db/tables/vector-stores.ts";
 import { readBytes } from "../../lib/body.ts";
+import { isHeaderValue } from "../../lib/headers.ts";
 import { finiteNumber, isObject, objectsIn, parseJson, stringOf } from "../../lib/json.ts";
 import { toFloats } from "../cache/embedding.ts";
 
@@ -17,6 +18,8 @@ interface EmbeddingCaller {
   readonly principal: NonNullable<ConnectionInfo["actingFor"]>;
   readonly traceId: string;
   readonly signal: AbortSignal;
+  /** Metadata of the request, on which policies may depend. Absent: there is no request. */
+  readonly metadata?: string | null;
 }
 
 /** Vectors of length 1, in the order of the strings; or why the call failed. */
@@ -41,12 +44,13 @@ function readVectors(answer: unknown, count: number): Embedded {
 export async function embedStrings(
   strings: readonly string[],
   { embeddings, dimensions }: Pick<VectorStoreRow, "embeddings" | "dimensions">,
-  { handle, principal, traceId, signal }: EmbeddingCaller,
+  { handle, principal, traceId, signal, metadata }: EmbeddingCaller,
 ): Promise<Embedded> {
   const headers = {
     "content-type": "application/json",
     "x-gateway-trace-id": traceId,
     "x-gateway-request-timeout": String(timeoutMs),
+    ...(metadata != null && isHeaderValue(metadata) && { "x-gateway-metadata": metadata }),
   };
   const body = JSON.stringify({ model: embeddings, input: strings, ...(dimensions !== null && { dimensions }) });
   try {

@@ -9,7 +9,7 @@ const maxValues = 100;
 type Value = string | number | boolean;
 
 /** Whether the attributes of a file match. */
-type FileFilter = (attributes: Readonly<Record<string, unknown>>) => boolean;
+export type FileFilter = (attributes: Readonly<Record<string, unknown>>) => boolean;
 
 function refuse(message: string): never {
   throw new InvalidRequestError(`Cannot use filters: ${message}`, { param: "filters", code: "invalid_filters" });

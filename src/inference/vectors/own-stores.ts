@@ -3,22 +3,10 @@ import type { PageOptions } from "../../db/stores/record-pages.ts";
 import type { VectorStoreRow } from "../../db/tables/vector-stores.ts";
 import { InvalidRequestError, NotFoundError } from "../../errors.ts";
 import { dayMs } from "../../lib/periods.ts";
+import { isOwnStoreId } from "../facts/store-ids.ts";
 import { namesOwnSlug, ownSlug, readLimit, tenantOf, toPage } from "../files/gateway-store.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { listLeaves, storedNameOf } from "../target/config-target.ts";
-
-/** What ids of the gateway's vector stores begin with. */
-const ownPrefix = "gw_vs_";
-
-/** Whether an id is one of a vector store of the gateway: no provider has such ids. */
-function isOwnStoreId(id: unknown): boolean {
-  return typeof id === "string" && id.startsWith(ownPrefix);
-}
-
-/** A new id of a vector store. */
-export function createStoreId(): string {
-  return `${ownPrefix}${crypto.randomUUID()}`;
-}
 
 /**
  * Whether a request is for vector stores of the gateway: it names one of them, no provider, or the gateway; or its config
@@ -28,7 +16,7 @@ export function createStoreId(): string {
  */
 export async function isForOwnStores(context: CallerContext): Promise<boolean> {
   const { vector_store_id: id } = context.params;
-  if (id !== undefined && isOwnStoreId(id)) return true;
+  if (isOwnStoreId(id)) return true;
   const slug = context.header("provider");
   if (slug === ownSlug) return true;
   if (slug !== null || context.header("virtual-key") !== null) return false;
@@ -61,7 +49,8 @@ export async function requireStore(
   const { vectorStores } = context.services.control.stores;
   const row = isOwnStoreId(id) ? await vectorStores.find(tenantOf(context), { id, status: "open" }) : undefined;
   if (row) return row;
-  throw new NotFoundError(`Cannot find this vector store: name the provider in x-gateway-provider to find its own`, {
+  const hint = isOwnStoreId(id) ? "" : ": name the provider in x-gateway-provider to find its own";
+  throw new NotFoundError(`Cannot find this vector store${hint}`, {
     code: "vector_store_not_found",
     param: "vector_store_id",
   });
@@ -72,8 +61,8 @@ export async function requireStore(
  *
  * @throws {GatewayError} 404 as `requireStore`; 400 if it has expired.
  */
-export async function requireLiveStore(context: CallerContext): Promise<VectorStoreRow> {
-  const row = await requireStore(context);
+export async function requireLiveStore(context: CallerContext, id?: string): Promise<VectorStoreRow> {
+  const row = await requireStore(context, id);
   if (!hasExpired(row, context.services.clock.now())) return row;
   throw new InvalidRequestError("Cannot use this vector store: it has expired, and its content was removed", {
     code: "vector_store_expired",

@@ -9,7 +9,7 @@ import { withUnits } from "../../logs/usage.ts";
 import { type VectorStoreResults, VectorStoreSearch } from "../../schemas/vector-stores.ts";
 import { embedStrings } from "./embed.ts";
 import { attributesOf } from "./files.ts";
-import { readFilters } from "./filters.ts";
+import { type FileFilter, readFilters } from "./filters.ts";
 import { findNearest, type NearChunk } from "./nearest.ts";
 import { requireLiveStore } from "./own-stores.ts";
 import { readStoreBody } from "./stores.ts";
@@ -43,13 +43,27 @@ function readThreshold({ ranking_options: options }: VectorStoreSearch): number 
   });
 }
 
+/**
+ * The fields of a search.
+ *
+ * @throws {InvalidRequestError} 400 naming the field that is wrong.
+ */
+export function readSearch(value: unknown) {
+  const body = requireBody(VectorStoreSearch, value);
+  return {
+    queries: readQueries(body),
+    least: readThreshold(body),
+    matches: readFilters(body.filters),
+    most: body.max_num_results ?? usualResults,
+  };
+}
+
 /** Files whose vectors are complete, and whose attributes match. */
 async function findFiles(
   store: VectorStoreRow,
-  filters: unknown,
+  matches: FileFilter,
   { services: { vectorStores, clock } }: CallerContext,
 ): Promise<ReadonlyMap<string, VectorStoreFileRow>> {
-  const matches = readFilters(filters);
   const found = new Map<string, VectorStoreFileRow>();
   let after: VectorStoreFileRow | undefined;
   for (;;) {
@@ -65,9 +79,10 @@ async function findFiles(
 async function embedQueries(
   queries: readonly string[],
   store: VectorStoreRow,
-  { services, principal, traceId, request }: CallerContext,
+  { services, principal, traceId, request, header }: CallerContext,
 ): Promise<readonly Float32Array[]> {
-  const caller = { handle: services.handle, principal, traceId, signal: request.signal };
+  const metadata = header("metadata");
+  const caller = { handle: services.handle, principal, traceId, signal: request.signal, metadata };
   const embedded = await embedStrings(queries, store, caller);
   if ("problem" in embedded) {
     const message = `Cannot search: the embedding of the query failed: ${embedded.problem}`;
@@ -102,16 +117,15 @@ async function readContents(
 /** What a search found, best first. */
 async function find(
   store: VectorStoreRow,
-  body: VectorStoreSearch,
+  { queries, least, matches, most }: ReturnType<typeof readSearch>,
   context: CallerContext,
 ): Promise<VectorStoreResults["data"]> {
-  const [queries, least] = [readQueries(body), readThreshold(body)];
   const { vectorStores } = context.services;
-  const files = await findFiles(store, body.filters, context);
+  const files = await findFiles(store, matches, context);
   if (files.size === 0) return [];
   const vectors = await embedQueries(queries, store, context);
   const seal = await vectorStores.sealOf(store);
-  const question = { queries: vectors, least, most: body.max_num_results ?? usualResults };
+  const question = { queries: vectors, least, most };
   const fileIds = JSON.stringify([...files.keys()]);
   const chunks = await vectorStores.searches.run(store.workspaceId, () =>
     findNearest(store, { ...question, fileIds }, { store: vectorStores.store, seal }),
@@ -128,14 +142,14 @@ async function find(
 /** `POST /vector_stores/{id}/search` */
 export async function searchStore(context: CallerContext): Promise<Reply> {
   const store = await requireLiveStore(context);
-  const body = requireBody(VectorStoreSearch, await readStoreBody(context));
-  const data = await find(store, body, context);
+  const search = readSearch(await readStoreBody(context));
+  const data = await find(store, search, context);
   const { vectorStores, clock } = context.services;
   await vectorStores.store.touch(store, clock.now());
   // the embedding, which is a separate request, has the cost
   context.log.usage = withUnits(null, { units: { file_search: 1 } });
   context.log.charge = 0;
-  const search_query = readQueries(body);
+  const search_query = search.queries;
   const answer = { object: "vector_store.search_results.page", search_query, data, has_more: false, next_page: null };
   const reply = jsonReply(answer);
   context.log.responseBody = String(reply.body);

@@ -8,10 +8,11 @@ import { jsonReply, type Reply } from "../../lib/reply.ts";
 import type { FileSearchSettings } from "../../routing/server-tools.ts";
 import { type VectorStore, VectorStoreChange, VectorStoreRequest } from "../../schemas/vector-stores.ts";
 import { usualDimensions } from "../cache/embedding.ts";
+import { createStoreId } from "../facts/store-ids.ts";
 import { namesOwnSlug, tenantOf, toSeconds } from "../files/gateway-store.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { addFiles, prepareFiles } from "./add-files.ts";
-import { createStoreId, expiryOf, hasExpired, readPage, requireStore } from "./own-stores.ts";
+import { expiryOf, hasExpired, readPage, requireStore } from "./own-stores.ts";
 
 /** Most vector stores of a workspace. */
 const maxStores = 100;
