@@ -11,6 +11,8 @@ export interface Place {
   home: string;
   /** The folder with the files of the session. */
   work: string;
+  /** The model that the agent names. Default: one that its config replaces. */
+  model?: string | undefined;
 }
 
 /** How an agent is started. */
@@ -25,6 +27,8 @@ export interface Agent {
   /** Its program and what comes before its arguments; undefined where it is not installed. */
   command: readonly string[] | undefined;
   script: Script;
+  /** What models do where it knows nothing of the name of their pool, and offers other tools. Default: the same. */
+  namedScript?: Script;
   /** Models of its sessions by provider, where they are others than those of most agents. */
   models?: Readonly<Record<string, string>>;
   /** Writes its settings. */

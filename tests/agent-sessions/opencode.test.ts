@@ -3,13 +3,13 @@ import { join } from "node:path";
 import process from "node:process";
 import { findInstalled } from "../support/agents.ts";
 import { type Agent, call, command, inThreeRounds, notes, picture, printed, prompt, readNotes } from "./agent.ts";
-import { holdSessions } from "./sessions.ts";
+import { holdNamedSessions, holdSessions } from "./sessions.ts";
 
 const folder = `opencode-${process.platform}-${process.arch}`;
 const program = findInstalled("tests/agent-sessions/node_modules", folder, "bin/opencode");
 
 /** What opencode cannot know of a model that a config of the gateway chooses. */
-const model = {
+const known = {
   name: "Two targets",
   attachment: true,
   reasoning: true,
@@ -33,9 +33,9 @@ const opencode: Agent = {
     results: [readNotes, printed, /Edit applied successfully/],
     aside: "Harbour",
   },
-  start: ({ url, key, home }) => {
+  start: ({ url, key, home, model = "agent" }) => {
     const options = { baseURL: `${url}/v1`, apiKey: key };
-    const gateway = { npm: "@ai-sdk/openai-compatible", name: "gateway", options, models: { agent: model } };
+    const gateway = { npm: "@ai-sdk/openai-compatible", name: "gateway", options, models: { [model]: known } };
     mkdirSync(join(home, ".config/opencode"), { recursive: true });
     writeFileSync(
       join(home, ".config/opencode/opencode.json"),
@@ -43,10 +43,11 @@ const opencode: Agent = {
     );
     const off = ["AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS"];
     return {
-      args: ["run", "-m", "gateway/agent", prompt],
+      args: ["run", "-m", `gateway/${model}`, prompt],
       env: Object.fromEntries(off.map((name) => [`OPENCODE_DISABLE_${name}`, "1"])),
     };
   },
 };
 
 holdSessions(opencode);
+holdNamedSessions(opencode);

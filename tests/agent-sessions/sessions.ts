@@ -8,7 +8,8 @@ import { runAgent } from "../support/agents.ts";
 import { listLogs, type ShownLog, waitForLogs } from "../support/gateway.ts";
 import { createFolder } from "../support/process.ts";
 import { type Agent, ending, notes, picture } from "./agent.ts";
-import { openStage, type Stage, type Target } from "./stage.ts";
+import { createConfigKey, createPoolsKey } from "./keys.ts";
+import { openStage, type Stage, type StageOptions, type Target } from "./stage.ts";
 
 /** A red pixel. */
 const pixel = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
@@ -32,19 +33,23 @@ function findTarget(slug: string, model: string): Target[] {
 const sessionMs = 180_000;
 
 /** Runs the agent; the folder it worked in. */
-async function runSession(agent: Agent, stage: Stage): Promise<{ work: string; code: number | null; output: string }> {
+export async function runSession(
+  agent: Agent,
+  stage: Stage,
+  model?: string,
+): Promise<{ home: string; work: string; code: number | null; output: string }> {
   const [home, work] = [createFolder(), createFolder()];
   mkdirSync(work, { recursive: true });
   writeFileSync(join(work, notes.name), notes.before);
   writeFileSync(join(work, picture), Buffer.from(pixel, "base64"));
-  const { args, env } = agent.start({ url: stage.url, key: stage.key, home, work });
+  const { args, env } = agent.start({ url: stage.url, key: stage.key, home, work, model });
   const [program = "", ...first] = agent.command ?? [];
   const end = await runAgent(program, [...first, ...args], {
     cwd: work,
     env: { HOME: home, NO_COLOR: "1", ...env },
     timeMs: sessionMs,
   });
-  return { work, ...end };
+  return { home, work, ...end };
 }
 
 /** Tokens of input and output that emulators report. That of Claude counts the input. */
@@ -63,10 +68,12 @@ function checkRow(row: ShownLog): void {
   assert.ok(row.priced && (row.cost ?? 0) > 0, `${what}: no cost`);
 }
 
-async function checkRows(stage: Stage): Promise<void> {
+async function checkRows(stage: Stage): Promise<readonly ShownLog[]> {
   await waitForLogs(stage.gateway, "limit=50", stage.sent.length);
   const { data } = await listLogs(stage.gateway, "limit=50");
-  for (const row of data) if (!counting.includes(row.operation)) checkRow(row);
+  const rows = data.filter(({ operation }) => !counting.includes(operation));
+  for (const row of rows) checkRow(row);
+  return rows;
 }
 
 /** What a request must hold of the image: its bytes, or a note in its place. */
@@ -84,27 +91,71 @@ function checkRequests({ taken, failed, world }: Stage, [first, second]: readonl
   assert.match(taken[3]?.text ?? "", imageOf(second));
 }
 
+/** What happened, for messages of failed tests. */
+export function describe({ sent, world }: Stage, output: string): string {
+  const requests = sent.map(({ path, status }) => `${status} ${path}`).join("\n");
+  const refused = world.refusals.map(({ emulator, message }) => `${emulator}: ${message}`).join("\n");
+  return `${output.slice(-3_000)}\n${requests}\n${refused}`;
+}
+
+/** Holds the session of the three rounds; its rows. */
+async function holdSession(
+  agent: Agent,
+  targets: readonly [Target, Target],
+  { createKey, model }: { createKey: StageOptions["createKey"]; model?: string },
+): Promise<readonly ShownLog[]> {
+  const script = (model === undefined ? undefined : agent.namedScript) ?? agent.script;
+  const stage = await openStage({ script, failing: targets[0].provider, createKey });
+  try {
+    const { code, output, work } = await runSession(agent, stage, model);
+    const why = describe(stage, output);
+    checkRequests(stage, targets, why);
+    assert.equal(code, 0, why);
+    assert.ok(output.includes(ending), why);
+    assert.equal(readFileSync(join(work, notes.name), "utf8"), notes.after);
+    return await checkRows(stage);
+  } finally {
+    await stage.close();
+  }
+}
+
+const skipped = ({ command }: Agent) => ({ skip: command === undefined && "npm run test:agents installs it" });
+
 /** Holds a session of an agent with each of the providers. */
 export function holdSessions(agent: Agent): void {
   const targets = Object.entries({ ...models, ...agent.models }).flatMap(([slug, model]) => findTarget(slug, model));
   for (const [index, first] of targets.entries()) {
     const second = targets[(index + 1) % targets.length] as Target;
     const name = `${agent.name} begins with ${first.model} of ${first.provider.slug} and ends with ${second.provider.slug}`;
-    test(name, { skip: agent.command === undefined && "npm run test:agents installs it" }, async () => {
-      const stage = await openStage([first, second], agent.script);
-      try {
-        const { code, output, work } = await runSession(agent, stage);
-        const sent = stage.sent.map(({ path, status }) => `${status} ${path}`).join("\n");
-        const refused = stage.world.refusals.map(({ emulator, message }) => `${emulator}: ${message}`).join("\n");
-        const why = `${output.slice(-3_000)}\n${sent}\n${refused}`;
-        checkRequests(stage, [first, second], why);
-        assert.equal(code, 0, why);
-        assert.ok(output.includes(ending), why);
-        assert.equal(readFileSync(join(work, notes.name), "utf8"), notes.after);
-        await checkRows(stage);
-      } finally {
-        await stage.close();
-      }
+    test(name, skipped(agent), async () => {
+      const pair = [first, second] as const;
+      await holdSession(agent, pair, { createKey: (gateway) => createConfigKey(gateway, pair) });
+    });
+  }
+}
+
+/** Names of pools, and the providers of their models. */
+const named = {
+  "harbour/quick": ["openai", "google"],
+  "careful-claude": ["anthropic", "openai"],
+  spare: ["mistral-ai", "anthropic"],
+};
+
+export const pools: ReadonlyMap<string, readonly [Target, Target]> = new Map(
+  Object.entries(named).map(([name, slugs]) => [
+    name,
+    slugs.flatMap((slug) => findTarget(slug, models[slug] ?? "")) as [Target, Target], // each has an emulator
+  ]),
+);
+
+/** Holds a session of an agent with each of three pools, which it chooses by the name of the model alone. */
+export function holdNamedSessions(agent: Agent): void {
+  for (const [model, pair] of pools) {
+    const name = `${agent.name} names ${model} and gets the models of its pool: ${pair.map(({ model: one }) => one).join(", ")}`;
+    test(name, skipped(agent), async () => {
+      const createKey: StageOptions["createKey"] = (gateway) => createPoolsKey(gateway, pools);
+      const rows = await holdSession(agent, pair, { createKey, model });
+      for (const row of rows) assert.equal(row.requested_model, model, `${row.operation} ${row.model}`);
     });
   }
 }

@@ -8,10 +8,11 @@ import {
   type EmulatedWorld,
   type Emulator,
   type ModelTurn,
+  textOf,
 } from "../emulators/emulator.ts";
 import { providers } from "../emulators/mod.ts";
 import { serveFetch } from "../mcp/conformance.ts";
-import { createTestGateway, readJson, type TestGateway, workspaceKey } from "../support/gateway.ts";
+import { createTestGateway, type TestGateway } from "../support/gateway.ts";
 
 /** A provider and the model that serves the agent's requests there. */
 export interface Target {
@@ -29,6 +30,8 @@ export interface Script {
   results: readonly RegExp[];
   /** What the models say to errands. */
   aside: string;
+  /** Errands that have a separate script. */
+  errands?: readonly Script[];
 }
 
 /** A request of the session at an emulator. */
@@ -47,6 +50,8 @@ interface Sent {
   headers: Readonly<Record<string, string>>;
   body: string;
   status: number;
+  /** The body of the response. */
+  answer: Promise<string>;
 }
 
 /** What happened on a stage so far. */
@@ -54,24 +59,37 @@ interface Progress {
   /** Requests of the session that an emulator answered or refused. */
   taken: Taken[];
   sent: Sent[];
-  /** Calls that the first target failed. */
+  /** Calls that the failing target failed. */
   failed: number;
+  /** Bodies of searches of the web. */
+  searched: string[];
+}
+
+export interface StageOptions {
+  script: Script;
+  /** The provider that fails once the session has come far enough. Default: none does. */
+  failing?: EmulatedProvider;
+  /** Creates the key of the agent, and what its requests lead to. */
+  createKey(gateway: TestGateway): Promise<string>;
 }
 
 export interface Stage extends Progress {
   url: string;
-  /** Key whose config leads to the targets. */
+  /** Key of the agent. */
   key: string;
   gateway: TestGateway;
   world: EmulatedWorld;
   close(): Promise<void>;
 }
 
-/** How many results the first target has seen when it begins to fail. */
+/** How many results the failing target has seen when it begins to fail. */
 const failsAfter = 2;
 
 const overloaded = (): Response =>
   Response.json({ error: { message: "The model is overloaded.", type: "overloaded_error" } }, { status: 503 });
+
+/** What each search of the web finds. Its text has the number of the search. */
+export const foundPage = { title: "Tides", url: "https://tides.example/harbour" };
 
 /** Answers of hosts that count tokens. */
 const counts: readonly { path: RegExp; answer: object }[] = [
@@ -87,17 +105,15 @@ function withOfferedNames({ said }: ModelTurn, body: string): ModelTurn {
   return { said: said.map((one) => (one.kind === "call" ? { ...one, name: nameOf(one.name) } : one)) };
 }
 
-/** The providers behind the gateway. The first target fails once the session has come far enough. */
+/** The providers behind the gateway. One may fail once the session has come far enough. */
 class StageTransport implements Transport {
   readonly #world: EmulatedWorld;
-  readonly #script: Script;
-  readonly #first: EmulatedProvider;
+  readonly #options: StageOptions;
   readonly #progress: Progress;
 
-  constructor(world: EmulatedWorld, script: Script, first: EmulatedProvider, progress: Progress) {
+  constructor(world: EmulatedWorld, options: StageOptions, progress: Progress) {
     this.#world = world;
-    this.#script = script;
-    this.#first = first;
+    this.#options = options;
     this.#progress = progress;
   }
 
@@ -105,6 +121,10 @@ class StageTransport implements Transport {
     const url = new URL(address);
     const count = counts.find(({ path }) => path.test(url.pathname));
     if (count) return Promise.resolve(Response.json(count.answer));
+    if (url.pathname === "/search") {
+      const number = this.#progress.searched.push(textOf(init));
+      return Promise.resolve(Response.json({ results: [{ ...foundPage, text: `High water lights lamp-${number}.` }] }));
+    }
     const emulator = providers.flatMap(({ emulators }) => emulators).find((one) => one.serves(url));
     return emulator ? this.#answer(emulator, address, init) : this.#world.transport.send(address, init);
   };
@@ -112,63 +132,41 @@ class StageTransport implements Transport {
   sendChecked = this.send;
 
   #answer(emulator: Emulator, address: string, init: TransportInit): Promise<Response> {
-    const { isOfSession, results, turns, aside } = this.#script;
+    const { script: whole, failing } = this.#options;
     const request = emulator.read(new URL(address), init);
     const text = JSON.stringify(request.body);
-    const belongs = isOfSession(text);
-    const round = results.filter((result) => result.test(text)).length;
-    if (belongs && round >= failsAfter && this.#first.emulators.includes(emulator)) {
+    const script = whole.errands?.find((errand) => errand.isOfSession(text)) ?? whole;
+    const belongs = script.isOfSession(text);
+    const round = script.results.filter((result) => result.test(text)).length;
+    if (belongs && round >= failsAfter && failing?.emulators.includes(emulator)) {
       this.#progress.failed += 1;
       return Promise.resolve(overloaded());
     }
     if (belongs) this.#progress.taken.push({ emulator, request, text, round });
-    const turn: ModelTurn = (belongs ? turns[round] : undefined) ?? { said: [{ kind: "text", text: aside }] };
+    const turn: ModelTurn = (belongs ? script.turns[round] : undefined) ?? {
+      said: [{ kind: "text", text: script.aside }],
+    };
     this.#world.script.splice(0, this.#world.script.length, withOfferedNames(turn, text));
     return this.#world.transport.send(address, init);
   }
 }
 
-async function manage<Shape>(gateway: TestGateway, path: string, body: object): Promise<Shape> {
-  const headers = { "x-gateway-api-key": workspaceKey, "content-type": "application/json" };
-  const response = await gateway.fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
-  if (response.status !== 200) throw new Error(`${path}: ${response.status} ${await response.text()}`);
-  return readJson<Shape>(response);
-}
-
-/** A key of the workspace whose requests go to the first target, and to the next one when that fails. */
-async function createKey(gateway: TestGateway, targets: readonly Target[]): Promise<string> {
-  const config = {
-    strategy: { mode: "fallback" },
-    targets: targets.map(({ provider, model }) => ({
-      provider: provider.slug,
-      api_key: "fake-provider-key",
-      override_params: { model },
-    })),
-  };
-  const { slug } = await manage<{ slug: string }>(gateway, "/v1/configs", { name: "Two targets", config });
-  const { key } = await manage<{ key: string }>(gateway, "/v1/api-keys/workspace/service", {
-    name: "Agent",
-    scopes: ["completions.write"],
-    defaults: { config_id: slug },
-  });
-  return key;
-}
-
 /** Opens a gateway for one session. */
-export async function openStage(targets: readonly [Target, Target], script: Script): Promise<Stage> {
+export async function openStage(options: StageOptions): Promise<Stage> {
   const world = createEmulatedWorld(providers.flatMap(({ emulators }) => emulators));
-  const progress: Progress = { taken: [], sent: [], failed: 0 };
-  const transport = new StageTransport(world, script, targets[0].provider, progress);
+  const progress: Progress = { taken: [], sent: [], failed: 0, searched: [] };
+  const transport = new StageTransport(world, options, progress);
   const gateway = await createTestGateway({ transport });
   const front = await serveFetch(async (request, connection) => {
     const body = request.body === null ? "" : await request.clone().text();
     const response = await gateway.gateway.fetch(request, connection);
     const { pathname, search } = new URL(request.url);
     const headers = Object.fromEntries(request.headers);
-    progress.sent.push({ path: pathname + search, headers, body, status: response.status });
+    const answer = response.clone().text();
+    progress.sent.push({ path: pathname + search, headers, body, status: response.status, answer });
     return response;
   });
-  const key = await createKey(gateway, targets);
+  const key = await options.createKey(gateway);
   return Object.assign(progress, {
     url: `http://127.0.0.1:${front.port}`,
     key,

@@ -153,7 +153,7 @@ export interface EmulatedWorld {
 }
 
 /** The text of a transport's body. */
-function textOf({ body }: TransportInit): string {
+export function textOf({ body }: TransportInit): string {
   if (typeof body === "string") return body;
   if (body instanceof Uint8Array) return new TextDecoder().decode(body);
   throw new TypeError("an emulator reads whole bodies only");

@@ -338,9 +338,12 @@ test("a first round that fails answers with its status, a later one with an even
   assert.equal((await ask("/v1/responses", "openai", request)).status, 400);
   rounds = [(response) => stream(response, [...begun, ...itemEvents(call, 0, argumentDeltas), over([call])]), refuse];
   const answer = await ask("/v1/responses", "openai", request, { trace: "tool-stream-fails" });
-  const last = eventsIn(await answer.text()).at(-1);
-  assert.equal(last?.type, "error");
-  assert.match(String(last?.message), /no such model/);
+  const [before, last] = eventsIn(await answer.text()).slice(-2);
+  assert.deepEqual([before?.type, last?.type], ["error", "response.failed"]);
+  assert.match(String(before?.message), /no such model/);
+  const { status, error, output } = Object(last?.response);
+  assert.deepEqual([status, error], ["failed", { code: "invalid_prompt", message: before?.message }]);
+  assert.ok(JSON.stringify(output).includes("mcp_call"));
   const rows = await waitForLogs(gateway, "trace_id=tool-stream-fails", 5);
   assert.ok(rows.some(({ status, operation }) => operation === "responses" && status === 400));
 });

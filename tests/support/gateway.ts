@@ -202,6 +202,7 @@ export interface ShownLog {
   status: number;
   provider: string | null;
   model: string | null;
+  requested_model?: string;
   operation: string;
   trace_id: string;
   api_key_id: string;

@@ -67,6 +67,8 @@ export type ResponseState =
 const errorCodes: Readonly<Record<string, string>> = {
   rate_limit_error: "rate_limit_exceeded",
   invalid_request_error: "invalid_prompt",
+  // a denial by guardrails, which agents would ask for again after any other code
+  hooks_failed: "invalid_prompt",
 };
 
 /** The error code that clients of the Responses API know. */

@@ -1,4 +1,5 @@
 import type { CallerContext } from "../../context.ts";
+import type { StreamError } from "../../dialects/types.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject, objectsIn, parseJson, stringOf } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
@@ -179,8 +180,8 @@ class ChatRounds implements RoundForm {
     ];
   }
 
-  toError(message: string): Item {
-    return { error: { message, type: "upstream_error", param: null, code: null } };
+  toErrors({ message, type, code }: StreamError): Item[] {
+    return [{ error: { message, type, param: null, code } }];
   }
 }
 

@@ -1,4 +1,6 @@
 import type { CallerContext } from "../../context.ts";
+import { toErrorEvent } from "../../dialects/gemini/events.ts";
+import type { StreamError } from "../../dialects/types.ts";
 import { isObject, objectsIn, parseJson } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { WebSearchSettings } from "../../routing/server-tools.ts";
@@ -177,8 +179,8 @@ class GeminiRounds implements RoundForm {
     return [{ ...answer, candidates: [{ ...candidate, content: { role: "model", parts } }] }];
   }
 
-  toError(message: string): Item {
-    return { error: { code: 502, message, status: "UNAVAILABLE" } };
+  toErrors(error: StreamError): Item[] {
+    return [toErrorEvent(error)];
   }
 }
 

@@ -1,4 +1,6 @@
 import type { CallerContext } from "../../context.ts";
+import { toErrorEvent } from "../../dialects/messages/events.ts";
+import type { StreamError } from "../../dialects/types.ts";
 import { isObject, objectsIn, stringOf } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { MessagesRequest } from "../../schemas/messages.ts";
@@ -179,8 +181,8 @@ class MessagesRounds implements RoundForm {
     return [{ type: "message_delta", delta: { stop_reason, stop_sequence }, usage }, { type: "message_stop" }];
   }
 
-  toError(message: string): Item {
-    return { type: "error", error: { type: "api_error", message } };
+  toErrors(error: StreamError): Item[] {
+    return [toErrorEvent(error)];
   }
 }
 

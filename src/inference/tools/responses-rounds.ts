@@ -1,6 +1,7 @@
 import type { CallerContext } from "../../context.ts";
 import { toItemId, toResponseId } from "../../dialects/responses/ids.ts";
-import type { StoreResponse } from "../../dialects/types.ts";
+import { toErrorCode } from "../../dialects/responses/response.ts";
+import type { StoreResponse, StreamError } from "../../dialects/types.ts";
 import { finiteNumber, isObject, objectsIn, parseJson, stringOf } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
@@ -53,7 +54,8 @@ class ResponsesRounds implements RoundForm {
   #input: Item[];
   #place = 0;
   #calls = 0;
-  #isBegun = false;
+  /** The response as the stream began it. */
+  #head: Item | undefined;
 
   constructor(
     request: ResponsesRequest,
@@ -216,9 +218,9 @@ class ResponsesRounds implements RoundForm {
 
   /** The first events of the stream: the response, and the lists of tools. */
   #begin(response: Item): Item[] {
-    if (this.#isBegun) return [];
-    this.#isBegun = true;
+    if (this.#head) return [];
     const head = { ...this.#toOwn(response), output: [] };
+    this.#head = head;
     const lists = this.#output.flatMap((item, output_index) => [
       { type: "response.output_item.added", output_index, item: { ...item, tools: [] } },
       { type: "response.mcp_list_tools.in_progress", output_index, item_id: item.id },
@@ -259,8 +261,13 @@ class ResponsesRounds implements RoundForm {
     return [{ type: `response.${String(response.status)}`, response }];
   }
 
-  toError(message: string): Item {
-    return { type: "error", code: "server_error", message, param: null };
+  toErrors(error: StreamError): Item[] {
+    const { message } = error;
+    const code = toErrorCode(error);
+    const event = { type: "error", code, message, param: null };
+    if (!this.#head) return [event];
+    const response = { ...this.#head, status: "failed", error: { code, message }, output: this.#shown };
+    return [event, { type: "response.failed", response }];
   }
 }
 

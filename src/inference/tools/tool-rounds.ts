@@ -1,3 +1,4 @@
+import type { StreamError } from "../../dialects/types.ts";
 import { type ModelRound, sumUsage } from "./model-rounds.ts";
 
 /** Most rounds of a request. */
@@ -35,8 +36,8 @@ export interface RoundForm {
   live(): LiveRound;
   /** The last events of a stream. */
   closing(answer: Item): readonly Item[];
-  /** The event of a failure after the stream began. */
-  toError(message: string): Item;
+  /** The events of a failure after the stream began. */
+  toErrors(error: StreamError): readonly Item[];
 }
 
 /** What the rounds of a request gave. */

@@ -1,4 +1,5 @@
 import type { CallerContext } from "../../context.ts";
+import type { StreamError } from "../../dialects/types.ts";
 import { ClientClosedError, toGatewayError } from "../../errors.ts";
 import { createStreamBudget } from "../../lib/budget.ts";
 import { type ExactValue, parseExact } from "../../lib/exact-numbers.ts";
@@ -16,6 +17,18 @@ type Item = Readonly<Record<string, unknown>>;
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
+
+const stopping: StreamError = { message: "The gateway is stopping", type: "server_error", code: null, status: 503 };
+
+/** The error of a round that got no answer. */
+function toStreamError({ message, type, code }: Item, status: number): StreamError {
+  return {
+    message: stringOf(message) ?? "The model did not answer",
+    type: stringOf(type) ?? (status < 500 ? "invalid_request_error" : "upstream_error"),
+    code: stringOf(code) ?? null,
+    status,
+  };
+}
 
 /** Sends the events of rounds to a caller as they come. */
 class RoundStream extends PushedStream {
@@ -100,8 +113,7 @@ class RoundStream extends PushedStream {
   async #failRound(response: Response): Promise<Ending> {
     const { reply } = await readRound(response);
     const { error } = Object(parseJson(String(reply.body)));
-    const message = (isObject(error) ? stringOf(error.message) : undefined) ?? "The model did not answer";
-    await this.#say([this.#form.toError(message)]);
+    await this.#say(this.#form.toErrors(toStreamError(isObject(error) ? error : {}, response.status)));
     return { status: response.status };
   }
 
@@ -109,7 +121,7 @@ class RoundStream extends PushedStream {
     for (let response = first; ; ) {
       const round = await this.#read(response);
       if (this.hasLeft) return { status: 499 };
-      if (this.#isStopped) await this.#say([this.#form.toError("The gateway is stopping")]);
+      if (this.#isStopped) await this.#say(this.#form.toErrors(stopping));
       // the round has sent its error already
       if (!round || this.#isStopped) return { status: 502 };
       const answer = await this.#rounds.take(round, (events) => this.#say(events));
@@ -131,8 +143,9 @@ class RoundStream extends PushedStream {
     try {
       ending = await this.#runRounds(first);
     } catch (error) {
-      ending = this.hasLeft ? { status: 499 } : { status: toGatewayError(error).status, error };
-      if (!this.hasLeft) await this.#say([this.#form.toError(toGatewayError(error).message)]).catch(() => {});
+      const { status, message, type, code } = toGatewayError(error);
+      ending = this.hasLeft ? { status: 499 } : { status, error };
+      if (!this.hasLeft) await this.#say(this.#form.toErrors({ message, type, code, status })).catch(() => {});
     }
     this.isOver = true;
     this.unregister();

@@ -418,6 +418,27 @@ for (const [path, body] of Object.entries(forms)) {
   });
 }
 
+/** What streams end with where results are denied: clients that miss their last event would search again. */
+const denials: Readonly<Record<string, RegExp>> = {
+  "/v1/responses": /"type":"response\.failed",.*"error":\{"code":"invalid_prompt","message":"[^"]*guardrail denied/,
+  "/v1/messages":
+    /event: error\ndata: \{"type":"error","error":\{"type":"invalid_request_error","message":"[^"]*guardrail denied/,
+  "/v1/chat/completions": /data: \{"error":\{"message":"[^"]*guardrail denied[^}]*"type":"hooks_failed"/,
+  "/v1beta/models/m:generateContent":
+    /\{"error":\{"code":446,"message":"[^"]*guardrail denied[^}]*"status":"PERMISSION_DENIED"/,
+};
+
+for (const [path, ending] of Object.entries(denials)) {
+  test(`a stream whose results a guardrail denies ends as one that failed: ${path}`, async () => {
+    const checks = [{ id: "default.contains", parameters: { words: ["Sunny"], operator: "none" } }];
+    const guarded = configOf(webSearch, { input_guardrails: [{ checks, deny: true }] });
+    const { status, text } = await ask(...withStream(path, forms[path] ?? {}, true), guarded);
+    assert.equal(status, 200, text);
+    assert.match(text, ending);
+    assert.equal(asked.length, 1);
+  });
+}
+
 test("an output guardrail of the search hides its results from the model", async () => {
   const checks = [{ id: "default.contains", parameters: { words: ["Sunny"], operator: "none" } }];
   const saved = { provider: "@find", output_guardrails: [{ checks, deny: true }], override_params: { model: "auto" } };
