@@ -258,6 +258,8 @@ export interface RequestContext {
   readonly spanId: string | null;
   readonly parentSpanId: string | null;
   readonly spanName: string | null;
+  /** The session it belongs to: of its header, else of its metadata, once that is settled. */
+  sessionId: string | null;
   readonly request: Request;
   readonly headers: HeaderMap;
   readonly connection: ConnectionInfo;
@@ -427,6 +429,7 @@ function readTrace(headers: HeaderMap, header: RequestContext["header"]) {
     spanId: readTraceHeader(header("span-id"), "span-id"),
     parentSpanId: readTraceHeader(header("parent-span-id"), "parent-span-id") ?? standard?.parentSpanId ?? null,
     spanName: readTraceHeader(header("span-name"), "span-name"),
+    sessionId: readTraceHeader(header("session-id"), "session-id"),
   };
 }
 
@@ -443,7 +446,7 @@ export function createRequestContext(
 ): RequestContext {
   const headers = new HeaderMap(request.headers);
   const header = createHeaderReader(headers, services.headerPrefixes);
-  const { traceId, spanId, parentSpanId, spanName } = readTrace(headers, header);
+  const { traceId, spanId, parentSpanId, spanName, sessionId } = readTrace(headers, header);
   const context = {
     services,
     id,
@@ -451,6 +454,7 @@ export function createRequestContext(
     spanId,
     parentSpanId,
     spanName,
+    sessionId,
     request,
     headers,
     connection,

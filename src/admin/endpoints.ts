@@ -43,6 +43,7 @@ import { partialEndpoints } from "./prompts/prompt-partials.ts";
 import { promptVersionEndpoints } from "./prompts/prompt-versions.ts";
 import { promptEndpoints } from "./prompts/prompts.ts";
 import { scimEndpoints } from "./scim/endpoints.ts";
+import { sessionEndpoints } from "./sessions.ts";
 import { systemEndpoints } from "./system.ts";
 import { targetHealthEndpoints } from "./target-health.ts";
 import { acceptEndpoints } from "./users/invite-acceptance.ts";
@@ -57,6 +58,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   // before the rows by id, which match their paths too
   ...logExportEndpoints,
   ...logEndpoints,
+  ...sessionEndpoints,
   ...analyticsEndpoints,
   ...targetHealthEndpoints,
   ...feedbackEndpoints,

@@ -4,6 +4,7 @@ import { startTimer } from "../lib/clock.ts";
 import { encodeHeader } from "../lib/header-text.ts";
 import { hopHeader } from "../lib/headers.ts";
 import { parseJson } from "../lib/json.ts";
+import { headersOfTrace } from "./own-request.ts";
 
 /** A request of the gateway to itself, on behalf of a caller. */
 interface OwnRequest {
@@ -27,15 +28,13 @@ const maxAnswerBytes = 1024 * 1024;
  * Sends a request of a guardrail through the gateway: limits, budgets and the log of the caller apply. No guardrail runs
  * on it and no default config applies, so it never leads to another one.
  */
-export async function askGateway(
-  { principal, connection, headers: given, metadata, traceId, services }: CallerContext,
-  { path, body, timeoutMs }: OwnRequest,
-): Promise<OwnAnswer> {
+export async function askGateway(context: CallerContext, { path, body, timeoutMs }: OwnRequest): Promise<OwnAnswer> {
+  const { principal, connection, headers: given, metadata, services } = context;
   const abort = new AbortController();
   const cancel = startTimer(timeoutMs, () => abort.abort());
   const headers = {
     "content-type": "application/json",
-    "x-gateway-trace-id": traceId,
+    ...headersOfTrace(context),
     "x-gateway-span-name": "guardrail",
     "x-gateway-metadata": encodeHeader(metadata),
     // a stored provider may be this gateway again

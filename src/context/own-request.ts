@@ -1,3 +1,18 @@
+import type { RequestContext } from "../context.ts";
+import { isHeaderValue } from "../lib/headers.ts";
+
+/** Headers by which requests of the gateway join the trace and the session of the request they are made for. */
+export function headersOfTrace({
+  traceId,
+  header,
+}: Pick<RequestContext, "traceId" | "header">): Record<string, string> {
+  const session = header("session-id");
+  return {
+    "x-gateway-trace-id": traceId,
+    ...(session !== null && isHeaderValue(session) && { "x-gateway-session-id": session }),
+  };
+}
+
 /** What an internal request holds. */
 export interface OwnRequestInit {
   method?: string;

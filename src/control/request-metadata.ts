@@ -2,7 +2,7 @@ import type { Principal } from "../auth/principal.ts";
 import { isObject } from "../lib/json.ts";
 import { type Metadata, readMetadata } from "../lib/metadata.ts";
 import type { WorkspaceView } from "./resources.ts";
-import { settingsOf } from "./settings.ts";
+import { settingsOf, toRecord } from "./settings.ts";
 
 /** A workspace's settings for the metadata of its requests. */
 interface WorkspaceMetadata {
@@ -11,6 +11,8 @@ interface WorkspaceMetadata {
   namesUsers: boolean;
   /** A request with a user key may set another `_user`. */
   isOpen: boolean;
+  /** The key with the session of a request. */
+  sessionKey: string | undefined;
 }
 
 const known = new WeakMap<WorkspaceView, WorkspaceMetadata>();
@@ -25,9 +27,23 @@ function metadataOf(view: WorkspaceView): WorkspaceMetadata {
     defaults: written && readMetadata(JSON.stringify(written)),
     namesUsers: names !== 0,
     isOpen: open !== 0,
+    sessionKey: sessionKeyOf(view.organisation),
   };
   known.set(view, made);
   return made;
+}
+
+/** The key of the metadata with the session of a request, if an organisation names one. */
+function sessionKeyOf({ settings }: WorkspaceView["organisation"]): string | undefined {
+  const { session_metadata_key: key } = toRecord(settings);
+  return typeof key === "string" ? key : undefined;
+}
+
+/** The session that the metadata of a request names, by the key that its organisation chose; null without one. */
+export function sessionIn(metadata: Metadata, view: WorkspaceView | undefined): string | null {
+  const key = view && metadataOf(view).sessionKey;
+  if (key === undefined || !Object.hasOwn(metadata, key)) return null;
+  return metadata[key] || null;
 }
 
 /** The parts of a caller that determine metadata. */

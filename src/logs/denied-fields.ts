@@ -34,7 +34,8 @@ const membersOf: Readonly<Record<string, readonly string[]>> = {
   mode: ["mode"],
   config: ["config", "config_id", "config_version_id"],
   prompt_slug: ["prompt_slug", "prompt_id", "prompt_version_id"],
-  metadata: ["metadata", "metadata.key", "metadata.value"],
+  // a session may be named by a key of the metadata
+  metadata: ["metadata", "metadata.key", "metadata.value", "session_id"],
 };
 
 /** Fields of the index over the log, by the field that each is a part of. */
@@ -63,6 +64,7 @@ const fieldOfIndex: Readonly<Record<string, string>> = {
   config: "config",
   prompt: "prompt_slug",
   endUser: "metadata",
+  session: "metadata",
 };
 
 /** Fields that nobody in an organisation may read from its log: `export_settings.deniedFields`. */

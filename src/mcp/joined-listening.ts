@@ -1,4 +1,4 @@
-import { createOwnRequest } from "../context/own-request.ts";
+import { createOwnRequest, headersOfTrace } from "../context/own-request.ts";
 import { createStreamBudget } from "../lib/budget.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import type { Ending, Reply } from "../lib/reply.ts";
@@ -172,7 +172,7 @@ class JoinedListening extends PushedStream {
 
   /** Reads one stream of a member, by a request that counts as the caller's at that server. */
   async #listen({ server }: McpMember, asked: Item, take: (value: Item) => Promise<void>): Promise<void> {
-    const { services, principal, connection, traceId } = this.#call.context;
+    const { services, principal, connection } = this.#call.context;
     const { grant: _, ...actingFor } = principal;
     const request = createOwnRequest(`/m/${encodeURIComponent(server.slug)}/mcp`, {
       method: "POST",
@@ -181,7 +181,7 @@ class JoinedListening extends PushedStream {
         accept: "application/json, text/event-stream",
         "mcp-protocol-version": this.#call.version ?? "",
         "mcp-method": "subscriptions/listen",
-        "x-gateway-trace-id": traceId,
+        ...headersOfTrace(this.#call.context),
       },
       body: JSON.stringify({
         jsonrpc: "2.0",

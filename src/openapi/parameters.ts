@@ -15,6 +15,7 @@ const requestHeaders: Readonly<Record<string, readonly [description: string, sch
   "span-id": ["Id of this request's span under the trace", traceId],
   "parent-span-id": ["Id of the span this one belongs to", traceId],
   "span-name": ["Name of this request's span", traceId],
+  "session-id": ["Session that the request belongs to, stored with the log row", traceId],
   metadata: ["JSON object of strings, stored with the log row; _user names the end user", text],
   "request-timeout": ["Milliseconds each attempt may take", { type: "integer", minimum: 1 }],
   "forward-headers": ["Names of further headers the provider receives, separated by commas", text],
@@ -37,7 +38,16 @@ const reference = (name: string) => ({ $ref: `#/components/parameters/${name}` }
 const references = Object.keys(requestHeaders).map(reference);
 
 /** Headers of requests to MCP servers, by name without `x-gateway-`. */
-const mcpHeaders = ["trace-id", "span-id", "parent-span-id", "span-name", "metadata", "sensitive-headers", "debug"];
+const mcpHeaders = [
+  "trace-id",
+  "span-id",
+  "parent-span-id",
+  "span-name",
+  "session-id",
+  "metadata",
+  "sensitive-headers",
+  "debug",
+];
 
 /** References to the headers that an operation reads. */
 function headersOf(endpoint: Endpoint): object[] {

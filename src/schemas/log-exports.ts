@@ -47,6 +47,7 @@ const ExportFilters = closedObject({
   api_key_ids: Values,
   trace_id: Values,
   span_id: Values,
+  session_id: Values,
   prompt_slug: Values,
   source: Values,
   workspace_slug: v.nullish(Reference),

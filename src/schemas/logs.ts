@@ -194,6 +194,8 @@ export const LogRow = v.object({
   span_id: v.nullable(v.string()),
   parent_span_id: v.nullable(v.string()),
   span_name: v.nullable(v.string()),
+  /** The session that the request belongs to; absent without one. */
+  session_id: v.optional(v.string()),
   metadata: v.record(v.string(), v.string()),
   stream: v.boolean(),
   duration_ms: v.number(),
@@ -398,6 +400,29 @@ export const LogList = v.object({
   data: v.array(ShownRow),
   has_more: v.boolean(),
   next_cursor: v.nullable(v.string()),
+});
+
+/** Response of `GET /sessions`. A session lacks the figures that the organisation denies. */
+export const SessionList = v.object({
+  object: v.literal("list"),
+  /** Sessions on all pages. */
+  total: v.number(),
+  has_more: v.boolean(),
+  data: v.array(
+    v.object({
+      object: v.literal("session"),
+      id: v.string(),
+      requests: v.number(),
+      /** Requests that failed. */
+      errors: v.optional(v.number()),
+      total_tokens: v.optional(v.number()),
+      /** US cents. */
+      cost: v.optional(v.number()),
+      /** When its first and its last request began, of those that the filters choose. */
+      first_at: v.optional(v.string()),
+      last_at: v.optional(v.string()),
+    }),
+  ),
 });
 
 /** The stored fields of a row; others follow from them. */

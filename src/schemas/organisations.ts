@@ -105,6 +105,8 @@ const settings = {
   log_retention_days: v.nullish(v.pipe(wholeFrom(1), v.maxValue(36_500))),
   /** Keys of the metadata that the log is often asked for: the index of the log has a column for each of them. */
   log_metadata_keys: v.nullish(v.pipe(v.array(Text(128)), v.maxLength(32, "must have at most 32 entries"))),
+  /** Key of the metadata that names the session of a request. */
+  session_metadata_key: v.nullish(Text(128)),
   unpriced_models: v.nullish(v.picklist(unpricedModes, "must be block, allow or fallback")),
   fallback_price: v.nullish(changesOf({ input: TokenPrice, output: TokenPrice })),
   export_settings: v.nullish(
@@ -254,6 +256,7 @@ const ShownOrganisationSettings = v.object({
   fallback_price: v.nullable(v.object({ input: v.number(), output: v.number() })),
   log_retention_days: v.nullable(v.number()),
   log_metadata_keys: v.array(v.string()),
+  session_metadata_key: v.nullable(v.string()),
   export_settings: v.object({ deniedFields: v.optional(v.array(v.string())) }),
 });
 export type ShownOrganisationSettings = v.InferOutput<typeof ShownOrganisationSettings>;

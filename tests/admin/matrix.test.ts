@@ -54,6 +54,7 @@ const analytics = [
     "status_code",
     "api_key",
     "region",
+    "session",
     "zero_retention",
     "config",
     "prompt",

@@ -305,6 +305,7 @@ export const en = {
           "enforce_debug_log_setting",
           "log_retention_days",
           "log_metadata_keys",
+          "session_metadata_key",
           "export_settings",
         ],
       },
@@ -352,6 +353,7 @@ export const en = {
       enforce_debug_log_setting: "Requests and workspaces cannot change what is stored",
       log_retention_days: "Log rows are deleted after",
       log_metadata_keys: "Metadata keys to search by",
+      session_metadata_key: "Metadata key of sessions",
       "export_settings.deniedFields": "Fields that exports leave out",
       unpriced_models: "Models without a price",
       "fallback_price.input": "Fallback price of input tokens",
@@ -394,6 +396,7 @@ export const en = {
     } as Readonly<Record<string, string>>,
     help: {
       log_metadata_keys: "Searching the log by these is fast",
+      session_metadata_key: "Requests without the header x-gateway-session-id have its value as their session",
       "fallback_price.input": "US dollars per million tokens",
       "fallback_price.output": "US dollars per million tokens",
       default_cache_ttl: "For requests that state no time, and the most that others get",

@@ -16,7 +16,8 @@ const defaultColumns = allColumns.filter((name) => !feedbackColumns.includes(nam
 
 const isColumn = (name: string): name is GroupColumnName => Object.hasOwn(groupColumns, name);
 
-const isShown = (name: GroupColumnName, denied: DeniedFields): boolean =>
+/** Whether an organisation denies nothing that a column shows. */
+export const isShownColumn = (name: GroupColumnName, denied: DeniedFields): boolean =>
   fieldsOfColumn(name).every((field) => deniedFilter(field, denied) === undefined);
 
 /** Query parameters of group endpoints. */
@@ -37,8 +38,8 @@ export const orderOfGraphs = ["order_by", "order_by_type"].map((name) => ({
 export function readGroupQuery(query: URLSearchParams, grouping: Grouping, denied: DeniedFields): GroupQuery {
   const fixed = ["requests", grouping.value];
   const asked = readItems(query, "columns")?.filter((name) => !fixed.includes(name));
-  const columns = (asked ?? (grouping.columns ?? defaultColumns).filter((name) => isShown(name, denied))).map((name) =>
-    isColumn(name) ? name : refuseField("columns", `must be some of ${allColumns.join(", ")}`),
+  const columns = (asked ?? (grouping.columns ?? defaultColumns).filter((name) => isShownColumn(name, denied))).map(
+    (name) => (isColumn(name) ? name : refuseField("columns", `must be some of ${allColumns.join(", ")}`)),
   );
   const orderBy = readChoice(query, "order_by", ["requests", grouping.value, ...allColumns]) ?? "requests";
   const isOfValue = orderBy === grouping.value;

@@ -130,6 +130,7 @@ const listed = [
   ["region", "region"],
   ["zero_retention", "zeroRetention"],
   ["variant", "variant"],
+  ["session_id", "session"],
 ] as const satisfies readonly (readonly [string, StringFieldName])[];
 
 const digested = [
@@ -328,6 +329,7 @@ export const sharedFilters = {
   prompt_slug: "Slugs of prompts, separated by commas",
   trace_id: "Trace ids, separated by commas",
   span_id: "Span ids, separated by commas",
+  session_id: "Sessions, separated by commas",
   api_key_ids: "Ids of API keys, separated by commas",
   region: "Regions, by the labels of targets, separated by commas",
   zero_retention: "true or false, by the labels of targets",

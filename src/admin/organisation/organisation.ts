@@ -49,6 +49,7 @@ const ownDefaults: OwnSettings = {
   fallback_price: null,
   log_retention_days: null,
   log_metadata_keys: [],
+  session_metadata_key: null,
   export_settings: { deniedFields: [] },
 };
 

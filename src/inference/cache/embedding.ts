@@ -1,4 +1,5 @@
 import type { SemanticSettings } from "../../cache/semantic-settings.ts";
+import { headersOfTrace } from "../../context/own-request.ts";
 import type { CallerContext } from "../../context.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import { toRecord } from "../../control/settings.ts";
@@ -75,12 +76,12 @@ export function toFloats(embedding: unknown): Float32Array | undefined {
 }
 
 /** The headers of a request for an embedding: it belongs to the trace and the metadata of the caller's. */
-function headersOf({ provider }: Embedder, { traceId, metadata }: CallerContext): Record<string, string> {
+function headersOf({ provider }: Embedder, context: CallerContext): Record<string, string> {
   return {
     "content-type": "application/json",
     "x-gateway-provider": `@${provider}`,
-    "x-gateway-trace-id": traceId,
-    "x-gateway-metadata": JSON.stringify(metadata),
+    ...headersOfTrace(context),
+    "x-gateway-metadata": JSON.stringify(context.metadata),
     "x-gateway-request-timeout": String(timeoutMs),
   };
 }

@@ -82,6 +82,7 @@ export function toDetails({ context, status, error, endedAt }: FinishedCall): Lo
     if (shadowOf === undefined) details.source = "check";
     else details.shadow_of = shadowOf;
   }
+  if (context.sessionId !== null) details.session_id = context.sessionId;
   if (principal.userId !== null) details.user_id = principal.userId;
   if (principal.isOfConsole) details.source = "console";
   addPriceDetails(details, log);

@@ -1,3 +1,4 @@
+import { headersOfTrace } from "../../context/own-request.ts";
 import type { CallerContext } from "../../context.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import { readBytes } from "../../lib/body.ts";
@@ -65,7 +66,7 @@ async function askModel(
     headers: {
       "content-type": "application/json",
       "x-gateway-provider": `@${provider}`,
-      "x-gateway-trace-id": context.traceId,
+      ...headersOfTrace(context),
       "x-gateway-metadata": JSON.stringify(context.metadata),
       "x-gateway-request-timeout": String(timeoutMs),
     },

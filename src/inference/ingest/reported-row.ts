@@ -1,5 +1,7 @@
 import { createCallRecord } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
+import { sessionIn } from "../../control/request-metadata.ts";
+import type { WorkspaceView } from "../../control/resources.ts";
 import type { Budget } from "../../lib/budget.ts";
 import { HeaderMap } from "../../lib/headers.ts";
 import { withTime } from "../../lib/ids.ts";
@@ -10,6 +12,7 @@ import type { LoggedUsage } from "../../schemas/logs.ts";
 import { costOfRequest } from "../call/cost.ts";
 import { countUse } from "../call/limits.ts";
 import { logCall } from "../call/log-sink.ts";
+import { readView } from "../target/stored-provider.ts";
 
 /** A request that the gateway did not make, as its caller reports it. */
 export interface ReportedCall {
@@ -62,8 +65,14 @@ export function withoutQuery(address: string): string {
   return URL.canParse(address) ? readAddress(address).shown : address.replace(/[?#].*$/s, "");
 }
 
+/** The request that reports others, and its workspace. */
+interface Reporting {
+  readonly reporting: CallerContext;
+  readonly view: WorkspaceView | undefined;
+}
+
 /** The reported request in the place of the one that reports it. */
-function toContext(call: ReportedCall, reporting: CallerContext): CallerContext {
+function toContext(call: ReportedCall, { reporting, view }: Reporting): CallerContext {
   const { services } = reporting;
   const { source, operation, provider, model, answeredModel, stream, usage, durationMs, status, method } = call;
   const { url, shown } = readAddress(call.url);
@@ -94,6 +103,7 @@ function toContext(call: ReportedCall, reporting: CallerContext): CallerContext 
     spanId: call.spanId,
     parentSpanId: call.parentSpanId,
     spanName: call.spanName,
+    sessionId: sessionIn(call.metadata, view) ?? reporting.sessionId,
     method,
     url,
     startedAt: 0,
@@ -112,8 +122,9 @@ interface ReadyRow {
 }
 
 /** Makes a row, and counts it if it counts. */
-async function prepareRow(call: ReportedCall, reporting: CallerContext): Promise<ReadyRow> {
-  const context = toContext(call, reporting);
+async function prepareRow(call: ReportedCall, by: Reporting): Promise<ReadyRow> {
+  const { reporting } = by;
+  const context = toContext(call, by);
   const { log } = context;
   const { status } = call;
   let undo = async () => {};
@@ -154,9 +165,10 @@ export async function writeReported(
   budget: Budget,
 ): Promise<string[]> {
   const ready: ReadyRow[] = [];
+  const view = reporting.principal.workspaceId === null ? undefined : await readView(reporting);
   try {
     for (const call of calls) {
-      ready.push(await prepareRow(call, reporting));
+      ready.push(await prepareRow(call, { reporting, view }));
       budget.step(costOf(call));
       await budget.pause();
     }

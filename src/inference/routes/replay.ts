@@ -25,7 +25,16 @@ const rowWithinMs = 10_000;
 /** Our headers, without prefix, that say where a request goes: a config of the replay takes their place. */
 const targetHeaders = new Set(["config", "virtual-key", "custom-host"]);
 /** Our headers, without prefix, of the original request alone; `csrf` comes with each request of the console. */
-const ownHeaders = new Set(["api-key", "csrf", "trace-id", "span-id", "parent-span-id", "span-name", "workspace"]);
+const ownHeaders = new Set([
+  "api-key",
+  "csrf",
+  "trace-id",
+  "span-id",
+  "parent-span-id",
+  "span-name",
+  "session-id",
+  "workspace",
+]);
 /** Headers of vendors that change a response. */
 const vendorHeader = /^(?:anthropic|openai)-/;
 

@@ -64,7 +64,7 @@ export function noteShadow(
 }
 
 /** Our headers, without prefix, that copies have too: what their rows hold, and the form of the response. */
-const ownNames = ["debug", "ignore-service-log", "strict-open-ai-compliance", "request-timeout"];
+const ownNames = ["debug", "ignore-service-log", "strict-open-ai-compliance", "request-timeout", "session-id"];
 /** Headers by which vendors choose features. */
 const vendorHeader = /^(?:anthropic|openai)-(?:beta|version)$/;
 

@@ -1,11 +1,11 @@
 import { type CallerContext, readRequestMetadata } from "../../context.ts";
-import { maxMetadataLength, mergeMetadata } from "../../control/request-metadata.ts";
+import { maxMetadataLength, mergeMetadata, sessionIn } from "../../control/request-metadata.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
 import { isObject } from "../../lib/json.ts";
 import { readView } from "./stored-provider.ts";
 
 /**
- * Sets the metadata of a request; synchronous when the workspace is in memory.
+ * Sets the metadata of a request, and its session if that is named there; synchronous when the workspace is in memory.
  *
  * @throws {GatewayError} 400 for metadata that cannot be parsed; as `readView`.
  */
@@ -14,6 +14,7 @@ export function settleMetadata(context: CallerContext): Promise<void> | undefine
   const { principal } = context;
   const set = (view: WorkspaceView | undefined) => {
     context.metadata = mergeMetadata(sent, principal, view);
+    context.sessionId ??= sessionIn(context.metadata, view);
   };
   const view = principal.workspaceId === null ? undefined : readView(context);
   if (view instanceof Promise) return view.then(set);

@@ -1,4 +1,4 @@
-import { createOwnRequest } from "../../context/own-request.ts";
+import { createOwnRequest, headersOfTrace } from "../../context/own-request.ts";
 import type { CallerContext, ConnectionInfo } from "../../context.ts";
 import { readBytes } from "../../lib/body.ts";
 import { createStreamBudget } from "../../lib/budget.ts";
@@ -121,7 +121,7 @@ export async function callServer(
 function searchHeaders(context: CallerContext): Record<string, string> {
   const metadata = context.header("metadata");
   return {
-    "x-gateway-trace-id": context.traceId,
+    ...headersOfTrace(context),
     ...(metadata !== null && isHeaderValue(metadata) && { "x-gateway-metadata": metadata }),
   };
 }

@@ -16,7 +16,8 @@ const maxAnswerBytes = 8 * 2 ** 20;
 interface EmbeddingCaller {
   readonly handle: HandleRequest;
   readonly principal: NonNullable<ConnectionInfo["actingFor"]>;
-  readonly traceId: string;
+  /** Headers that name its trace. */
+  readonly trace: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   /** Metadata of the request, on which policies may depend. Absent: there is no request. */
   readonly metadata?: string | null;
@@ -44,11 +45,11 @@ function readVectors(answer: unknown, count: number): Embedded {
 export async function embedStrings(
   strings: readonly string[],
   { embeddings, dimensions }: Pick<VectorStoreRow, "embeddings" | "dimensions">,
-  { handle, principal, traceId, signal, metadata }: EmbeddingCaller,
+  { handle, principal, trace, signal, metadata }: EmbeddingCaller,
 ): Promise<Embedded> {
   const headers = {
     "content-type": "application/json",
-    "x-gateway-trace-id": traceId,
+    ...trace,
     "x-gateway-request-timeout": String(timeoutMs),
     ...(metadata != null && isHeaderValue(metadata) && { "x-gateway-metadata": metadata }),
   };

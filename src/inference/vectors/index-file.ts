@@ -72,7 +72,7 @@ async function embedBlock(
     const embedded = await embedStrings(contents, store, {
       handle: services.handle,
       principal,
-      traceId: store.id,
+      trace: { "x-gateway-trace-id": store.id },
       signal,
     });
     signal.throwIfAborted();

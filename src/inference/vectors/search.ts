@@ -1,3 +1,4 @@
+import { headersOfTrace } from "../../context/own-request.ts";
 import type { CallerContext } from "../../context.ts";
 import type { BlockSeal } from "../../control/vector-stores/block-seal.ts";
 import type { VectorStoreFileRow, VectorStoreRow } from "../../db/tables/vector-stores.ts";
@@ -79,10 +80,16 @@ async function findFiles(
 async function embedQueries(
   queries: readonly string[],
   store: VectorStoreRow,
-  { services, principal, traceId, request, header }: CallerContext,
+  context: CallerContext,
 ): Promise<readonly Float32Array[]> {
-  const metadata = header("metadata");
-  const caller = { handle: services.handle, principal, traceId, signal: request.signal, metadata };
+  const { services, principal, request } = context;
+  const caller = {
+    handle: services.handle,
+    principal,
+    trace: headersOfTrace(context),
+    signal: request.signal,
+    metadata: context.header("metadata"),
+  };
   const embedded = await embedStrings(queries, store, caller);
   if ("problem" in embedded) {
     const message = `Cannot search: the embedding of the query failed: ${embedded.problem}`;

@@ -6,7 +6,8 @@ import type { FieldName, NumberFieldName, StringFieldName } from "./fields.ts";
 /** What a row must meet in one field. */
 export type Condition =
   | { readonly field: StringFieldName; readonly oneOf: ReadonlySet<string>; readonly orNone?: boolean }
-  | { readonly field: StringFieldName; readonly matches: (text: string) => boolean }
+  /** Rows with any value. */
+  | { readonly field: StringFieldName; readonly isGiven: true }
   | { readonly field: NumberFieldName; readonly oneOf: ReadonlySet<number> }
   /** Both bounds are inclusive. Rows without a value do not meet it. */
   | { readonly field: NumberFieldName; readonly least?: number | undefined; readonly most?: number | undefined };
@@ -38,7 +39,6 @@ const maxSearches = 8;
 
 /** Places in the dictionary of the strings that meet a condition. */
 function findStrings(values: Dictionary, condition: Condition): readonly number[] {
-  if ("matches" in condition) return values.findAll(condition.matches);
   if (!("oneOf" in condition)) return [];
   const wanted: ReadonlySet<unknown> = condition.oneOf;
   if (wanted.size > maxSearches) return values.findAll((text) => wanted.has(text));
@@ -48,6 +48,7 @@ function findStrings(values: Dictionary, condition: Condition): readonly number[
 
 /** Undefined if no row of the column meets the condition. */
 function toTable({ values }: StringColumn, condition: Condition): CodeTable | undefined {
+  if ("isGiven" in condition) return values.size === 0 ? undefined : new Uint8Array(values.size + 1).fill(1, 1);
   const places = findStrings(values, condition);
   const acceptsNone = "orNone" in condition && condition.orNone === true;
   if (places.length === 0 && !acceptsNone) return undefined;
@@ -69,7 +70,7 @@ function filterByTable(rows: Uint32Array, { codes }: StringColumn, table: CodeTa
 
 /** Bounds of the numbers that a condition may accept. */
 function boundsOf(condition: Condition): { least: number; most: number } {
-  if ("matches" in condition) return { least: Number.POSITIVE_INFINITY, most: Number.NEGATIVE_INFINITY };
+  if ("isGiven" in condition) return { least: Number.POSITIVE_INFINITY, most: Number.NEGATIVE_INFINITY };
   if (!("oneOf" in condition)) {
     const { least = Number.NEGATIVE_INFINITY, most = Number.POSITIVE_INFINITY } = condition;
     return { least, most };

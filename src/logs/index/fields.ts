@@ -92,6 +92,7 @@ export const indexedFields = {
   prompt: strings((row) => row.prompt_slug),
   trace: digests((row) => row.trace_id),
   span: digests((row) => row.span_id),
+  session: strings((row) => row.session_id),
   stream: numbers(({ stream }) => Number(stream)),
   error: strings(({ error }) => error && (error.code ?? error.type)),
   retries: numbers(retriesOf),

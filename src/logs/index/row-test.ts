@@ -88,7 +88,7 @@ export function valueReader(field: Condition["field"]): (details: LogDetails, se
 
 function meets(value: string | number | null, condition: Condition): boolean {
   if (value === null) return "orNone" in condition && condition.orNone === true;
-  if ("matches" in condition) return typeof value === "string" && condition.matches(value);
+  if ("isGiven" in condition) return typeof value === "string";
   if ("oneOf" in condition) {
     const wanted: ReadonlySet<unknown> = condition.oneOf;
     return wanted.has(value);

@@ -91,6 +91,8 @@ const fieldsOf: Readonly<Record<keyof typeof steps, readonly FieldName[]>> = {
 interface GroupColumn {
   readonly steps: readonly (keyof typeof steps)[];
   of(tallies: Tallies, group: number): Figure | Promise<Figure>;
+  /** The number by which groups are ordered where the column shows a string. */
+  order?(tallies: Tallies, group: number): number;
 }
 
 const meanColumn = (step: keyof Tallies["sums"]): GroupColumn => ({
@@ -109,7 +111,11 @@ const percentileColumn = (part: 0 | 1): GroupColumn => ({
   },
 });
 
-const iso = (time: number): string => new Date(time).toISOString();
+const timeColumn = (name: "first" | "last"): GroupColumn => ({
+  steps: ["times"],
+  of: (tallies, group) => new Date(tallies[name].at(group)).toISOString(),
+  order: (tallies, group) => tallies[name].at(group),
+});
 
 /** Every column besides the group's value, and `requests`, which is always there. */
 export const groupColumns = {
@@ -130,8 +136,8 @@ export const groupColumns = {
     steps: ["cacheHits"],
     of: ({ cacheHits, requests }, group) => rateOf(cacheHits.at(group), requests.at(group)),
   },
-  last_seen: { steps: ["times"], of: ({ last }, group) => iso(last.at(group)) },
-  first_seen: { steps: ["times"], of: ({ first }, group) => iso(first.at(group)) },
+  last_seen: timeColumn("last"),
+  first_seen: timeColumn("first"),
   avg_weighted_feedback: {
     steps: [],
     of: ({ ratings, weighted }, group) => (ratings.at(group) === 0 ? null : weighted.at(group) / ratings.at(group)),
@@ -218,6 +224,12 @@ function addFeedback(
     ratings.add(place, feedback.countOf(trace));
     weighted.add(place, feedback.weightedOf(trace));
   }
+}
+
+/** What groups are ordered by in a column. */
+export function orderOf(tallies: Tallies, name: GroupColumnName | "requests", group: number): Figure | Promise<Figure> {
+  const order = name === "requests" ? undefined : columnOf(name).order;
+  return order ? order(tallies, group) : figureOf(tallies, name, group);
 }
 
 /** A column of one group. */

@@ -9,6 +9,7 @@ import {
   fieldsOfColumn,
   figureOf,
   type GroupColumnName,
+  orderOf,
 } from "./group-columns.ts";
 import { Interned } from "./interned.ts";
 import type { Ratings } from "./ratings.ts";
@@ -74,6 +75,7 @@ export const groupings: Readonly<Record<string, Grouping>> = {
     field: "zeroRetention",
   },
   "labels/:labelName": { summary: "Requests by the value of a label of their targets", value: "label_value" },
+  session: { summary: "Requests by session", value: "session_id", field: "session" },
   config: { summary: "Requests by config", value: "config", field: "config" },
   variant: {
     summary: "Requests by the target of their config that responded",
@@ -204,7 +206,7 @@ export class GroupRun {
         figures.push(null);
         continue;
       }
-      const figure = orderBy === undefined ? this.#valueOf(group) : figureOf(this.#measures.tallies, orderBy, group);
+      const figure = orderBy === undefined ? this.#valueOf(group) : orderOf(this.#measures.tallies, orderBy, group);
       figures.push(figure instanceof Promise ? await figure : figure);
     }
     const sign = isAscending ? 1 : -1;

@@ -23,6 +23,7 @@ const row: LogDetails = {
   integration_id: "i",
   trace_id: "t",
   span_id: "s",
+  session_id: "chat-1",
   parent_span_id: null,
   span_name: null,
   metadata: { _user: "ann", team: "blue" },

@@ -105,8 +105,8 @@ class World {
         isMet: (row) => ["k1", "k2", "k9"].includes(row.api_key_id),
       }),
       () => ({
-        condition: { field: "model", matches: (model) => model.endsWith("2") },
-        isMet: ({ model }) => model?.endsWith("2") ?? false,
+        condition: { field: "model", isGiven: true },
+        isMet: ({ model }) => model !== null,
       }),
       () => ({
         condition: { field: "trace", oneOf: new Set([digestOfId(trace)]) },
