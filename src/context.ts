@@ -226,7 +226,7 @@ export interface Services extends LoadServices, LimitServices {
   readonly followCorrections: () => void;
   /** Sends copies of requests to other targets. */
   readonly copies: ShadowCopies;
-  /** Called for every finished request. */
+  /** Called for finished requests, in this order. */
   readonly sinks: readonly CallSink[];
   /** Digest of values that callers send back, such as cursors. */
   readonly stateMac: Mac;
@@ -319,8 +319,13 @@ export interface FinishedCall {
   readonly endedAt: number;
 }
 
-/** Receives a finished request: writes its row, counts it. Never throws, and is not awaited. */
-type CallSink = (call: FinishedCall) => void;
+/** Receives a finished request: writes its row, counts it. */
+interface CallSink {
+  /** It is only called for requests whose record has this. Absent: for all. */
+  readonly of?: "booking" | "measured" | "shadow";
+  /** Never throws, and is not awaited. */
+  receive(call: FinishedCall): void;
+}
 
 /** Requirements of a native route, whose requests are forwarded unchanged. */
 export interface NativeRouteRules {

@@ -112,7 +112,7 @@ export function createHandle(endpoints: readonly Endpoint[], services: Services,
       const { pathname } = context.url;
       const endpoint = router.find(context);
       const rows = endpoint ? [endpoint] : router.rowsOf(pathname);
-      if (rows.some(isOpenToPages)) page = pageOriginOf(context);
+      if (services.pageOrigins.size > 0 && rows.some(isOpenToPages)) page = pageOriginOf(context);
       errorForm = endpoint ? endpoint.errorForm : router.errorFormOf(pathname);
       reply = endpoint ? await answerEndpoint(endpoint, context) : answerUnrouted(context, rows, errorForm);
     } catch (error) {

@@ -8,6 +8,7 @@ import { type Mac, sha256Hex, verifyMac } from "../lib/hash.ts";
 import { isObject } from "../lib/json.ts";
 import { chosenLookupId, isSingleCredential, readLookupId } from "./api-key.ts";
 import type { TokenAuthenticator, TokenStanding } from "./jwt.ts";
+import { hasTokenForm } from "./jwt-claims.ts";
 import { type KeyDefaults, noDefaults, type Principal } from "./principal.ts";
 import type { KeyKind } from "./scopes.ts";
 
@@ -202,8 +203,8 @@ class KeyAuthenticator implements Authenticator {
     workspace: () => string | null = () => null,
   ): Principal | Promise<Principal> {
     const { mac, tokens } = this.#options;
-    if (tokens?.takes(key)) return this.#authenticateToken(tokens, key, { workspace, address });
-    if (key.length > 512 || !isSingleCredential(key)) return this.refuse(address);
+    if (tokens && hasTokenForm(key)) return this.#authenticateToken(tokens, key, { workspace, address });
+    if (key.length > 512) return this.refuse(address);
     const digest = mac(key);
     return typeof digest === "string"
       ? this.#decide(key, digest, address)
@@ -216,7 +217,7 @@ class KeyAuthenticator implements Authenticator {
 
   async standingOf(token: string): Promise<TokenStanding> {
     const { tokens } = this.#options;
-    return tokens?.takes(token) ? tokens.standingOf(token) : "foreign";
+    return tokens && hasTokenForm(token) ? tokens.standingOf(token) : "foreign";
   }
 
   async ofKey(keyId: string): Promise<Principal | undefined> {
@@ -358,6 +359,7 @@ class KeyAuthenticator implements Authenticator {
   }
 
   async #lookUp(key: string, digest: string, address: () => string): Promise<Principal> {
+    if (!isSingleCredential(key)) return this.refuse(address);
     const readIn = this.#generation;
     const row = await this.#findStored(key);
     return row ? this.#requireUsable(this.#remember(digest, row, readIn), address) : this.refuse(address);

@@ -7,7 +7,6 @@ import { AuthSettings, isSharedKeySource } from "../schemas/auth-settings.ts";
 import { createKeySets, type FetchJson, type KeySets, type KeySource } from "./jwks.ts";
 import {
   type Claims,
-  hasTokenForm,
   readClaims,
   readDefaults,
   readEmail,
@@ -80,8 +79,6 @@ export type TokenStanding = "accepted" | "issued" | "foreign";
 
 /** Authenticates tokens of identity providers. */
 export interface TokenAuthenticator {
-  /** Whether a credential has the format of a token. */
-  takes(credential: string): boolean;
   /**
    * The caller of a token.
    *
@@ -249,10 +246,6 @@ class JwtAuthenticator implements TokenAuthenticator {
     this.#keySets = createKeySets(options);
     this.#resolve = createWorkspaceResolver(options);
     this.#audit = createFailureAudit(options);
-  }
-
-  takes(credential: string): boolean {
-    return hasTokenForm(credential);
   }
 
   async authenticate(token: string, request: TokenRequest): Promise<Principal> {

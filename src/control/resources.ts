@@ -8,6 +8,7 @@ import {
   readMcpServers,
   type StoredMcpServer,
 } from "../mcp/registry/mcp-library.ts";
+import { type AppliedLimit, limitsOf } from "../policies/applied.ts";
 import type { LabelPolicies } from "../policies/label-policy.ts";
 import { type AliasLibrary, joinAliases, readAliases } from "./alias-library.ts";
 import { readConfigs, type StoredConfig } from "./config-library.ts";
@@ -20,6 +21,7 @@ import {
   readToolGuardrails,
   withoutOthers,
 } from "./guardrail-library.ts";
+import { holderOfWorkspace } from "./limit-holders.ts";
 import { joinMembers, type Members, readRoles, readUsers } from "./members.ts";
 import { type PolicyLibrary, readLabelPolicies, readPolicies, readToolPolicies } from "./policy-library.ts";
 import { type PartialLibrary, type PromptLibrary, readPartials, readPrompts } from "./prompt-library.ts";
@@ -33,6 +35,7 @@ import {
   type UsableIntegration,
 } from "./provider-library.ts";
 import type { ContentOpener } from "./sealed-contents.ts";
+import { blocksInlineConfig, type UnpricedModels, unpricedModelsOf } from "./settings.ts";
 
 /** All that requests to one workspace ask the control plane for. A change makes a new one. */
 export interface WorkspaceView {
@@ -54,6 +57,12 @@ export interface WorkspaceView {
   policies: PolicyLibrary;
   /** Undefined where it has none. */
   labelPolicies: LabelPolicies | undefined;
+  /** The workspace allows saved configs only. */
+  blocksInlineConfig: boolean;
+  /** What its organisation does with models that have no price. */
+  unpricedModels: UnpricedModels;
+  /** Its own limits, which its keys share. */
+  limits: readonly AppliedLimit[];
   /** MCP servers by slug. */
   mcpServers: ReadonlyMap<string, StoredMcpServer>;
   /** Those for calls of MCP tools. */
@@ -162,6 +171,8 @@ export function createAssembler(): (slices: Slices) => WorkspaceView | undefined
   const modelAliasesOf = reuseLast(joinAliases);
   const guardrailsOf = reuseLast(joinGuardrails);
   const toolGuardrailsOf = reuseLast(joinGuardrails);
+  const unpricedOf = reuseLast(unpricedModelsOf);
+  const ownLimitsOf = reuseLast((workspace: WorkspaceRow) => limitsOf(holderOfWorkspace(workspace)));
   return (slices) => {
     const { organisation, workspace, configs, prompts, partials, policies, toolPolicies } = slices;
     if (!organisation || workspace?.status !== "active") return undefined;
@@ -178,6 +189,9 @@ export function createAssembler(): (slices: Slices) => WorkspaceView | undefined
       partials,
       policies,
       labelPolicies: slices.labelPolicies,
+      blocksInlineConfig: blocksInlineConfig({ organisation, workspace }),
+      unpricedModels: unpricedOf(organisation),
+      limits: ownLimitsOf(workspace),
       toolPolicies,
       toolGuardrails: { guardrails: toolGuardrails, defaultGuardrails: withoutOthers(defaults, guardrails) },
       providers: providersOf(slices.providers, slices.sharedIntegrations, slices.integrations, slices.references),

@@ -77,7 +77,7 @@ export function settingsOf({
 }
 
 /** What an organisation does with models that have no price. */
-interface UnpricedModels {
+export interface UnpricedModels {
   /** `block` refuses their calls, `allow` counts no cost, `fallback` counts the fallback price. */
   readonly mode: "block" | "allow" | "fallback";
   /** Null without one. */

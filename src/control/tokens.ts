@@ -107,7 +107,6 @@ export function createTokens(parts: TokenParts): TokenAuthenticator | undefined 
   };
   const tokens = createTokenAuthenticator(options);
   return {
-    takes: (credential) => tokens.takes(credential),
     authenticate: (token, request) => tokens.authenticate(token, request),
     standingOf: (token) => tokens.standingOf(token),
     forget(organisationId) {

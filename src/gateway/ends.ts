@@ -17,7 +17,13 @@ export function createEnds(
 ): Pick<Services, "copies" | "sinks" | "unpriced"> {
   return {
     copies: new CopyQueue(services),
-    sinks: [settleMeasure, settleLimits, reportToConnection, copyToShadow, logCall],
+    sinks: [
+      { of: "measured", receive: settleMeasure },
+      { of: "booking", receive: settleLimits },
+      { receive: reportToConnection },
+      { of: "shadow", receive: copyToShadow },
+      { receive: logCall },
+    ],
     unpriced: new UnpricedCalls((message) => warnOf(options)(redactor.text(message))),
   };
 }

@@ -11,13 +11,15 @@ import {
   toGatewayError,
 } from "../errors.ts";
 import { finishCounted } from "../inference/call/finish.ts";
-import { requireLogRoom } from "../inference/call/log-room.ts";
+import { requireLogRoom } from "../inference/call/log-sink.ts";
 import { routingHeaders } from "../inference/call/provider-response.ts";
 import { addRateHeaders } from "../inference/call/rate-headers.ts";
-import { isPassedOn, runPassthrough } from "../inference/passthrough/passthrough.ts";
+import { runPassthrough } from "../inference/passthrough/passthrough.ts";
 import { noteUser, settleMetadata } from "../inference/target/caller-metadata.ts";
+import { isPassedOn } from "../inference/target/config-target.ts";
 import { requireRequest } from "../inference/target/incomplete-request.ts";
 import { withoutManagedSecrets } from "../inference/target/managed-secrets.ts";
+import { hopHeader } from "../lib/headers.ts";
 import { isObject } from "../lib/json.ts";
 import { hasEncodedSlash } from "../lib/path.ts";
 import type { Ending, Reply } from "../lib/reply.ts";
@@ -37,7 +39,7 @@ function takesEncodedSlash(endpoint: KeyedEndpoint): boolean {
 /** Checks what every row with a key asks for besides the key; at once when the caller's workspace is in memory. */
 function checkCaller(endpoint: KeyedEndpoint, context: CallerContext): void | Promise<void> {
   requireAccess(context.principal, endpoint.access);
-  context.services.hops.requireOpenEnd(context.headers);
+  if (context.headers.get(hopHeader) !== undefined) context.services.hops.requireOpenEnd(context.headers);
   if ((context.header("config")?.length ?? 0) > maxConfigLength) {
     throw new HeadersTooLargeError("Cannot use x-gateway-config: save configs this large and name them by their id", {
       code: "headers_too_large",
@@ -117,7 +119,7 @@ async function serveLogged<Row extends KeyedEndpoint>(
   try {
     const reply = await runChecked(endpoint, context, run);
     const { finished, headers } = reply;
-    addRateHeaders(headers, context);
+    if (context.log.rates) addRateHeaders(headers, context.log.rates, context.services);
     if (finished) void finished.then((ending) => finishLater(ending, headers, context));
     else {
       const waiting = finishCounted(context, { status: reply.status, responseHeaders: headers });
@@ -131,7 +133,7 @@ async function serveLogged<Row extends KeyedEndpoint>(
     const reply = toErrorReply(error, endpoint.errorForm);
     reply.body = withoutManagedSecrets(String(reply.body), context);
     context.log.responseBody = reply.body;
-    addRateHeaders(reply.headers, context);
+    if (context.log.rates) addRateHeaders(reply.headers, context.log.rates, context.services);
     await finishCounted(context, { status: error.status, responseHeaders: reply.headers, error });
     return reply;
   }

@@ -6,7 +6,6 @@ import { createHealthChecks, type HealthChecks } from "./balance/health.ts";
 import { createMeasures, type Measures } from "./balance/measures.ts";
 import { type BreakerEvent, type Breakers, createBreakers } from "./breaker.ts";
 import type { ConfigNode, TargetLimits } from "./config.ts";
-import type { Plan } from "./plan.ts";
 import { type ReadConfigOptions, type ReadConfigResult, readConfig } from "./read-config.ts";
 import { createRetryBudget, type RetryBudget } from "./retry.ts";
 import { createStickyStore, type StickyChoice, type StickyStore } from "./sticky.ts";
@@ -42,10 +41,6 @@ export interface RoutingState {
   readonly plainConfig: ConfigNode;
   /** How many configs are cached, and their bytes, roughly. */
   readonly remembered: { readonly size: number; readonly weight: number };
-  /** Plans of configs that are the same for every request. */
-  readonly fixedPlans: WeakMap<ConfigNode, Plan>;
-  /** Workspace views for which the leaves of a config were validated; neither ever changes. */
-  readonly checkedFor: WeakMap<ConfigNode, WeakSet<object>>;
 }
 
 /** Options of the state. */
@@ -154,8 +149,6 @@ export function createRoutingState(options: RoutingStateOptions): RoutingState {
     limits,
     strictOptions: { limits, providers, findHookProblems, strict: true },
     random,
-    fixedPlans: new WeakMap(),
-    checkedFor: new WeakMap(),
     read,
     remembered: known,
   };

@@ -298,7 +298,9 @@ export function serveOperation<Name extends OperationName>(
 ): ServedOperation {
   const meter = meterOf(provider);
   const adapter = findOperation(provider, name, request);
-  const over = adapter && name === "chat" ? findInPlaceOfChat(request as ChatRequest, provider, options) : undefined; // the name says which operation it is
+  const hasTools = Reflect.get(request, "tools") !== undefined;
+  const mayBeOver = adapter && name === "chat" && hasTools;
+  const over = mayBeOver ? findInPlaceOfChat(request as ChatRequest, provider, options) : undefined; // the name says which operation it is
   if (over) return serve({ name: "chat", adapter: over, request: request as ChatRequest, provider, options, meter });
   const isConverted =
     adapter && name === "responses" && isConvertedThere(request as ResponsesRequest, provider, options); // the name says which operation it is

@@ -10,9 +10,8 @@ import { modelsInBody } from "../../providers/core/model-names.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
 import { startAttempt, timesOf, toAttemptError } from "../call/attempt.ts";
 import { costOfRequest } from "../call/cost.ts";
-import { droppedHeader } from "../call/dropped-params.ts";
 import { admitCached } from "../call/limits.ts";
-import { routingHeaders } from "../call/provider-response.ts";
+import { droppedHeader, routingHeaders } from "../call/provider-response.ts";
 import { operationFacts } from "../facts/operation-facts.ts";
 import type { StreamObserver } from "../stream/stages.ts";
 import { type StreamCache, StreamCapture } from "../stream/stream-capture.ts";
@@ -304,12 +303,4 @@ export async function openCachedCall(
   const search = isSemantic ? await openSemanticSearch(call, request, { place, namespace, context }) : undefined;
   if (typeof search === "string") return refuse(search);
   return new CachedCall(call, { use, place, key, search }, request, context);
-}
-
-/** Whether a call may use the cache: cheap, for the many that do not. */
-export function asksForCache(
-  { target: { settings } }: Pick<CallOfTarget, "target">,
-  { header }: CallerContext,
-): boolean {
-  return settings.cache !== undefined || header("cache") !== null;
 }

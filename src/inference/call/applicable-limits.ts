@@ -1,9 +1,8 @@
 import type { Principal } from "../../auth/principal.ts";
 import type { CallRecord } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
-import { holderOfKey, holderOfWorkspace } from "../../control/limit-holders.ts";
+import { holderOfKey } from "../../control/limit-holders.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
-import type { WorkspaceRow } from "../../db/tables/tenants.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { type AppliedLimit, limitsOf } from "../../policies/applied.ts";
 import type { Subject } from "../../policies/conditions.ts";
@@ -41,24 +40,12 @@ export function toApplicable(all: Limits): ApplicableLimits {
 const ofPrincipals = new WeakMap<Principal, Limits>();
 
 /** The limits of a key, or those in the claims of a token. */
-function limitsOfCredential(principal: Principal): Limits {
-  const { keyId, organisationId, limits } = principal;
-  if (!limits) return noLimits;
+function limitsOfCredential(principal: Principal, limits: NonNullable<Principal["limits"]>): Limits {
+  const { keyId, organisationId } = principal;
   const known = ofPrincipals.get(principal);
   if (known) return known;
   const made = limitsOf(holderOfKey({ id: keyId, organisationId }, limits));
   ofPrincipals.set(principal, made);
-  return made;
-}
-
-/** Limits of workspaces, as long as their rows are in memory. */
-const ofWorkspaces = new WeakMap<WorkspaceRow, Limits>();
-
-function limitsOfWorkspace(row: WorkspaceRow): Limits {
-  const known = ofWorkspaces.get(row);
-  if (known) return known;
-  const made = limitsOf(holderOfWorkspace(row));
-  ofWorkspaces.set(row, made);
   return made;
 }
 
@@ -174,8 +161,8 @@ function sourceOf(
  */
 export function findLimits(call: NamedCall, view: WorkspaceView | undefined, context: CallerContext): ApplicableLimits {
   const { principal, log, metadata } = context;
-  const ofCredential = limitsOfCredential(principal);
-  const ofWorkspace = view ? limitsOfWorkspace(view.workspace) : noLimits;
+  const ofCredential = principal.limits ? limitsOfCredential(principal, principal.limits) : noLimits;
+  const ofWorkspace = view?.limits ?? noLimits;
   const ofStored = log.stored?.limits ?? noLimits;
   const ofAlias = log.named?.limits ?? noLimits;
   const policies = view?.policies;

@@ -10,7 +10,7 @@ import type { AuthTools } from "../../providers/core/types.ts";
 import { type Attempt, type AttemptTimes, endCall, startAttempt, toAttemptError } from "./attempt.ts";
 import { admitCall, type CallFacts } from "./limits.ts";
 import type { PreparedCall } from "./prepared-call.ts";
-import { isRenewable, isTokenRefusal, type JudgedResponse, judge, renewCall, startTokens } from "./renewed-call.ts";
+import { isTokenRefusal, type JudgedResponse, judge, renewCall, startTokens } from "./renewed-call.ts";
 
 type UnsentCall = Pick<ProviderCall, "provider" | "customHost" | "headers">;
 
@@ -19,9 +19,9 @@ function isInfluenced({ customHost, provider }: UnsentCall): boolean {
   return customHost !== undefined || provider.isBaseInfluenced;
 }
 
-/** Lists the gateways that a call came through, if its address may lead back to this one. */
+/** Lists the gateways that a call came through: its address may lead back to this one. */
 function addHops(call: UnsentCall, { headers, services }: CallerContext): void {
-  if (isInfluenced(call)) call.headers[hopHeader] = services.hops.next(headers);
+  call.headers[hopHeader] = services.hops.next(headers);
 }
 
 /** Longer bodies are released as soon as they are sent. */
@@ -77,12 +77,13 @@ export interface UpstreamResponse<Upstream> {
 
 /** Sends a request within an attempt. */
 async function send(call: PreparedCall, { attempt, facts }: Sending, context: CallerContext): Promise<Response> {
-  addHops(call, context);
+  if (isInfluenced(call)) addHops(call, context);
   const tracing = addTraceContext(call, context);
   if (tracing) await tracing;
   const admitting = admitCall(call, facts, context, attempt);
   if (admitting) await admitting;
-  if (isRenewable(call)) return sendRenewable(call, attempt, context);
+  // its credential can be fetched again
+  if (call.provider.authorize !== undefined || call.managed?.renew) return sendRenewable(call, attempt, context);
   return noteResponse(await start(call, attempt, context), attempt, context);
 }
 
@@ -205,7 +206,7 @@ export function openUpstream(
   const { services } = context;
   const attempt = startAttempt(context.request, terms, services);
   const connect = async () => {
-    addHops(call, context);
+    if (isInfluenced(call)) addHops(call, context);
     await addTraceContext(call, context);
     await admitCall(call, terms, context, attempt);
     const openOnce = async () => {

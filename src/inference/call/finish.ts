@@ -14,7 +14,7 @@ function finishCall(context: CallerContext, outcome: Outcome): void {
   releaseBodies(context);
   noteCost(context, outcome.status);
   const call: FinishedCall = { context, ...outcome };
-  for (const sink of services.sinks) sink(call);
+  for (const sink of services.sinks) if (sink.of === undefined || log[sink.of]) sink.receive(call);
 }
 
 /**
@@ -24,7 +24,8 @@ function finishCall(context: CallerContext, outcome: Outcome): void {
  */
 export function finishCounted(context: CallerContext, outcome: Omit<Outcome, "endedAt">): Promise<void> | undefined {
   const ended = { ...outcome, endedAt: context.services.clock.monotonic() };
-  const counting = context.log.settled ? undefined : countMissing(context);
+  const { settled, uncounted, uncountedDiscards } = context.log;
+  const counting = !settled && uncounted.length + uncountedDiscards.length > 0 ? countMissing(context) : undefined;
   if (!counting) {
     finishCall(context, ended);
     return undefined;

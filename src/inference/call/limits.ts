@@ -17,9 +17,9 @@ import { readView } from "../target/stored-provider.ts";
 import { requireLabels } from "../target/target-labels.ts";
 import { type ApplicableLimits, findLimits, toApplicable } from "./applicable-limits.ts";
 import type { Attempt } from "./attempt.ts";
-import { requireLogRoom } from "./log-room.ts";
+import { requireLogRoom } from "./log-sink.ts";
 import type { NamedCall } from "./named-models.ts";
-import { type PricedCall, preparePrices } from "./unpriced-models.ts";
+import { applyUnpricedRule, type PricedCall } from "./unpriced-models.ts";
 
 /** A use that was counted. */
 interface CountedUse {
@@ -161,7 +161,7 @@ export function admitCall(
 export async function admitSession(call: PricedCall & NamedCall, context: CallerContext): Promise<void> {
   const view = await viewOf(context);
   const found = findLimits(call, view, context);
-  preparePrices(call, { view, limits: found }, context);
+  preparePrices(call, { view, found }, context);
   const lasting = found.all.filter(({ limit }) => limit.counts !== "requests");
   await book(call, toApplicable(lasting), context);
 }
@@ -198,12 +198,22 @@ function limitsOfApart({ shadowOf }: ApartCall, { all }: ApplicableLimits, { sto
   return toApplicable(all.filter((one) => (isCopy && one.kind === "usage") || stored?.limits.includes(one)));
 }
 
+/** Notes the limits on money that a call counts in, and the prices that its organisation adds. @throws {BudgetError} 412. */
+function preparePrices(
+  call: PricedCall,
+  { view, found }: { view: WorkspaceView | undefined; found: ApplicableLimits },
+  context: CallerContext,
+): void {
+  if (view && view.unpricedModels.mode !== "allow") applyUnpricedRule(call, view, context);
+  context.log.moneyLimits = found.money;
+}
+
 function admit(call: AdmittedCall, view: WorkspaceView | undefined, context: CallerContext): void | Promise<void> {
   if (view?.labelPolicies) requireLabels(view, context);
   const applying = findLimits(call, view, context);
   const { apart } = context.connection;
   const found = apart ? limitsOfApart(apart, applying, context.log) : applying;
-  preparePrices(call, { view, limits: found }, context);
+  preparePrices(call, { view, found }, context);
   if (found.all.length === 0 && !context.log.booking) return;
   if (!readsRecords(context)) return book(call, found, context);
   return book(call, toApplicable(found.all.filter(({ kind }) => kind === "rate")), context);

@@ -111,9 +111,11 @@ function addPriceDetails(details: LogDetails, log: CallerContext["log"]): void {
   if (log.isAnswerNeeded && answeredModel !== null) details.answered_model = answeredModel;
   if (stored) details.integration_id = stored.integrationId;
   if (spent > 0) details.discarded_cost = toCents(spent);
-  const saved = savedByPromptCache({ log });
+  const { usage } = log;
+  const isCached = usage !== null && usage.cached_tokens + usage.cache_write_tokens > 0;
+  const saved = isCached ? savedByPromptCache({ log }) : undefined;
   if (saved !== undefined) details.prompt_cache_saved_cost = toCents(saved);
-  const savedBySize = savedByAuto({ log });
+  const savedBySize = log.auto ? savedByAuto({ log }) : undefined;
   if (savedBySize !== undefined) details.auto_saved_cost = toCents(savedBySize);
 }
 
@@ -172,7 +174,7 @@ function addRareDetails(details: LogDetails, log: CallerContext["log"]): void {
   }
   if (stored) details.virtual_key = stored.slug;
   if (dropped) details.dropped_params = dropped;
-  const labels = labelsOfCall(log);
+  const labels = stored?.labels || log.targetLabels ? labelsOfCall(log) : undefined;
   if (labels) details.labels = labels;
 }
 
@@ -238,6 +240,26 @@ function noteUse(details: LogDetails, context: CallerContext): void {
 function leavesNoRow({ error, context: { log, services } }: FinishedCall): boolean {
   if (log.calls.length > 0) return false;
   return error instanceof LogBusyError || (error instanceof ConcurrencyError && services.logRoom.load() !== "none");
+}
+
+/** Seconds after which a refused request may be sent again. */
+const againAfterSeconds = 5;
+
+/**
+ * Refuses a request whose log row might be lost, because rows come faster than they can be stored. Those that count in
+ * limits are refused first: what they use is stored with their rows.
+ *
+ * @throws {LogBusyError} 503.
+ */
+export function requireLogRoom({ services, log }: CallerContext, isLimited: boolean): void {
+  const load = services.logRoom.load();
+  // what a provider was called for already has a row in any case
+  const isFull = load === "all" || (load === "limited" && isLimited);
+  if (!isFull || log.calls.length > 0) return;
+  throw new LogBusyError("Cannot serve this request now: too many log rows wait to be stored; repeat it later", {
+    code: "log_rows_waiting",
+    retryAfterSeconds: againAfterSeconds,
+  });
 }
 
 /** Writes the log row of a finished request. One that was refused for lack of room for it is only counted. */
@@ -320,7 +342,7 @@ function write(details: LogDetails, depth: LogDepth, call: FinishedCall): void {
   const { log } = context;
   const storesContents = depth === "all";
   const content = storesContents ? contentOf(call) : depth === "figures" ? figuresOf(call, details) : null;
-  addHookResults(details, log.hooks, storesContents);
+  if (log.hooks) addHookResults(details, log.hooks, storesContents);
   const row: LogRecord = { details, secrets: secretsOf(context), content, measures: toMeasures(context) };
   const charged = moneyCountersOf(context);
   if (log.counted.length > 0 || charged.length > 0) {

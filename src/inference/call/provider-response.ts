@@ -4,7 +4,6 @@ import { UpstreamError } from "../../errors.ts";
 import { answerHeaders } from "../../lib/headers.ts";
 import { readFailure, readRetryDelay } from "../../providers/core/failures.ts";
 import { withoutManagedSecrets } from "../target/managed-secrets.ts";
-import { droppedHeader } from "./dropped-params.ts";
 
 /** Printable ASCII: what every client can read of a header. */
 const plainValue = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
@@ -31,6 +30,30 @@ export function routingHeaders(
   };
 }
 
+/** Most parameters that are reported, and most characters of a name: the caller chooses both. */
+const maxDropped = 100;
+const maxNameLength = 100;
+
+/**
+ * Records a parameter that was left out of the request, once. It is reported to the caller and stored with the log row.
+ */
+export function noteDropped(log: CallRecord, member: string): void {
+  log.dropped ??= [];
+  if (log.dropped.length >= maxDropped) return;
+  const name = member.slice(0, maxNameLength).toWellFormed();
+  if (!log.dropped.includes(name)) log.dropped.push(name);
+}
+
+/** A name in the header's list; characters other than plain letters and signs are percent-encoded. */
+function toListedName(name: string): string {
+  return name.toWellFormed().replace(/[^!-+\--~]+/g, encodeURIComponent);
+}
+
+/** The header that lists dropped parameters; empty if nothing was dropped. */
+export function droppedHeader({ dropped }: CallRecord): Record<string, string> {
+  return dropped ? { "x-gateway-dropped-params": dropped.map(toListedName).join(",") } : {};
+}
+
 /** Headers of a unified response: the relevant ones of the upstream, then the gateway's. */
 export function unifiedHeaders(
   upstream: Response,
@@ -38,7 +61,8 @@ export function unifiedHeaders(
   { log, services }: CallerContext,
 ): Record<string, string> {
   const headers = answerHeaders(upstream.headers, services.headerRules.returnedUnified);
-  return Object.assign(headers, routingHeaders(provider, log), droppedHeader(log));
+  Object.assign(headers, routingHeaders(provider, log));
+  return log.dropped ? Object.assign(headers, droppedHeader(log)) : headers;
 }
 
 /** The pause that an error asks for in its body, where no header does. */

@@ -1,6 +1,6 @@
 import type { MetRates } from "../../context/call-record.ts";
 import { secondsUntil } from "../../context/met-rates.ts";
-import type { CallerContext } from "../../context.ts";
+import type { Services } from "../../context.ts";
 
 /** A time in seconds as OpenAI writes it in these headers: `1s`, `6m0s` (https://platform.openai.com/docs/guides/rate-limits). */
 function toDuration(seconds: number): string {
@@ -54,9 +54,9 @@ function findNearest(counts: "requests" | "tokens", { applied, states }: MetRate
  */
 export function addRateHeaders(
   headers: Record<string, string>,
-  { log: { rates }, services }: Pick<CallerContext, "log" | "services">,
+  rates: MetRates,
+  services: Pick<Services, "steadyTime">,
 ): void {
-  if (!rates) return;
   const requests = findNearest("requests", rates);
   const tokens = findNearest("tokens", rates);
   if (!requests && !tokens) return;

@@ -18,11 +18,6 @@ const maxReason = 16 * 1024;
 const refusalForm =
   /\b(?:ExpiredToken(?:Exception)?|RequestExpired|UnrecognizedClient(?:Exception)?|InvalidClientTokenId|InvalidAccessKeyId|InvalidToken(?:Id)?|API_KEY_INVALID|Invalid access token|security token included in the request is (?:expired|invalid))\b/i;
 
-/** Whether a call can be sent again with another credential. */
-export function isRenewable({ provider, managed }: PreparedCall): boolean {
-  return provider.authorize !== undefined || managed?.renew !== undefined;
-}
-
 /** The tokens of a call. */
 export function startTokens({ managed }: PreparedCall, { services }: CallerContext): CallTokens {
   return tokensOfCall(services.authTools.tokens, managed?.revision);

@@ -42,7 +42,8 @@ async function addDiscarded(discarded: CallRecord, context: CallerContext): Prom
   log.isEstimated ||= discarded.isEstimated;
 }
 
-async function estimateAll(context: CallerContext): Promise<void> {
+/** Estimates what providers did not report of a request. */
+export async function countMissing(context: CallerContext): Promise<void> {
   const { log, services } = context;
   const { uncountedDiscards } = log;
   log.uncountedDiscards = [];
@@ -55,10 +56,4 @@ async function estimateAll(context: CallerContext): Promise<void> {
   } finally {
     services.streams.delete(running);
   }
-}
-
-/** Estimates what providers did not report of a request; undefined where nothing is missing. */
-export function countMissing(context: CallerContext): Promise<void> | undefined {
-  const { uncounted, uncountedDiscards } = context.log;
-  return uncounted.length + uncountedDiscards.length === 0 ? undefined : estimateAll(context);
 }

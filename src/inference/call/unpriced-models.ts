@@ -1,8 +1,6 @@
 import type { CallRecord } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
-import { unpricedModelsOf } from "../../control/settings.ts";
-import type { OrganisationRow } from "../../db/tables/tenants.ts";
 import { BudgetError } from "../../errors.ts";
 import { toFallbackTiers, withFallback } from "../../pricing/fallback-price.ts";
 import type { PriceList } from "../../pricing/own-prices.ts";
@@ -11,44 +9,39 @@ import type { ProviderCall } from "../../providers/core/call.ts";
 import { splitPath } from "../../providers/core/model-names.ts";
 import { isOperation } from "../facts/operation-facts.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
-import type { ApplicableLimits } from "./applicable-limits.ts";
 import { isFreeRoute } from "./cost.ts";
 
-/** What an organisation does with models that have no price. */
-interface UnpricedRule {
-  readonly blocks: boolean;
-  /** The price of such models; undefined where they have none. */
-  readonly fallback: PriceTiers | undefined;
-  /** Price lists with the fallback, by the list without it; each is its own list with the fallback. */
+/** Price lists with the fallback of an organisation. */
+interface FallbackLists {
+  readonly tiers: PriceTiers;
+  /** By the list without it; each is its own list with the fallback. */
   readonly lists: WeakMap<PriceList, PriceList>;
   /** The same for the price list of each provider. */
   readonly ofProviders: Map<string, PriceList>;
 }
 
-/** Rules of organisations, as long as their rows are in memory. */
-const rules = new WeakMap<OrganisationRow, UnpricedRule>();
+/** By the setting of the organisation, as long as that is in memory. */
+const fallbacks = new WeakMap<WorkspaceView["unpricedModels"], FallbackLists>();
 
-function ruleOf(organisation: OrganisationRow): UnpricedRule {
-  const known = rules.get(organisation);
+function fallbackOf(unpriced: WorkspaceView["unpricedModels"]): FallbackLists | undefined {
+  if (unpriced.mode !== "fallback" || !unpriced.fallbackPrice) return undefined;
+  const known = fallbacks.get(unpriced);
   if (known) return known;
-  const { mode, fallbackPrice } = unpricedModelsOf(organisation);
-  const fallback = mode === "fallback" && fallbackPrice ? toFallbackTiers(fallbackPrice) : undefined;
-  const rule = { blocks: mode === "block", fallback, lists: new WeakMap(), ofProviders: new Map() };
-  rules.set(organisation, rule);
-  return rule;
+  const made = { tiers: toFallbackTiers(unpriced.fallbackPrice), lists: new WeakMap(), ofProviders: new Map() };
+  fallbacks.set(unpriced, made);
+  return made;
 }
 
 /** Whether the organisation of a workspace refuses models without a price. */
-export function blocksUnpriced({ organisation }: WorkspaceView): boolean {
-  return ruleOf(organisation).blocks;
+export function blocksUnpriced({ unpricedModels }: WorkspaceView): boolean {
+  return unpricedModels.mode === "block";
 }
 
 /** The price list of a call, with the fallback for models without a price. */
-function listWithFallback({ fallback, lists, ofProviders }: UnpricedRule, provider: string, prices: PriceList | null) {
-  if (!fallback) return prices;
+function withFallbackList({ tiers, lists, ofProviders }: FallbackLists, provider: string, prices: PriceList | null) {
   const known = prices ? lists.get(prices) : ofProviders.get(provider);
   if (known) return known;
-  const list = withFallback(prices ?? ((model) => findPriceTiers(provider, model)), fallback);
+  const list = withFallback(prices ?? ((model) => findPriceTiers(provider, model)), tiers);
   if (prices) lists.set(prices, list);
   else ofProviders.set(provider, list);
   lists.set(list, list);
@@ -93,21 +86,13 @@ function requirePrice(call: PricedCall, context: CallerContext): void {
 }
 
 /**
- * Applies the rule of the caller's organisation for models without a price, and notes the limits on money that the call
- * counts in.
+ * Applies the rule of the caller's organisation for models without a price.
  *
  * @throws {BudgetError} 412 `unpriced_model`, if the organisation refuses the model.
  */
-export function preparePrices(
-  call: PricedCall,
-  { view, limits }: { view: WorkspaceView | undefined; limits: Pick<ApplicableLimits, "money"> },
-  context: CallerContext,
-): void {
+export function applyUnpricedRule(call: PricedCall, { unpricedModels }: WorkspaceView, context: CallerContext): void {
   const { log } = context;
-  if (view) {
-    const rule = ruleOf(view.organisation);
-    if (rule.blocks) requirePrice(call, context);
-    log.prices = listWithFallback(rule, log.provider ?? call.provider.slug, log.prices);
-  }
-  log.moneyLimits = limits.money;
+  if (unpricedModels.mode === "block") requirePrice(call, context);
+  const fallback = fallbackOf(unpricedModels);
+  if (fallback) log.prices = withFallbackList(fallback, log.provider ?? call.provider.slug, log.prices);
 }

@@ -25,7 +25,8 @@ function listAutoGroups(node: ConfigNode): readonly ConfigNode[] {
   return node.strategy?.mode === "auto" ? [node, ...below] : below;
 }
 
-function autoGroupsOf(node: ConfigNode): readonly ConfigNode[] {
+/** Groups of a config that choose by what is in the request; empty without any. */
+export function autoGroupsOf(node: ConfigNode): readonly ConfigNode[] {
   const known = autoGroups.get(node) ?? listAutoGroups(node);
   autoGroups.set(node, known);
   return known;

@@ -38,7 +38,8 @@ function hasChoice({ strategy, targets }: ConfigNode): boolean {
   return isChoice || targets.some(hasChoice);
 }
 
-function choiceLeaves(node: ConfigNode): readonly ConfigNode[] {
+/** Leaves of a config for which another may be called instead; empty without any. */
+export function choiceLeaves(node: ConfigNode): readonly ConfigNode[] {
   const known = choices.get(node);
   if (known) return known;
   const leaves = hasChoice(node) ? listLeaves(node) : [];

@@ -23,7 +23,7 @@ import type { Caller, Inspected } from "../pipeline/execute.ts";
 import { planRequest, runPlan } from "../pipeline/run.ts";
 import { forwardBody, isText } from "../stream/byte-relay.ts";
 import { readRequestConfig } from "../target/config-source.ts";
-import { isFromRequest, listLeaves, readLeafDestination } from "../target/config-target.ts";
+import { listLeaves, readLeafDestination } from "../target/config-target.ts";
 import { requireForwardedModels } from "../target/model-list.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
 import { createCounting, isEstimated, noteRequest, noteSmallAnswer } from "./forwarded-counts.ts";
@@ -273,18 +273,4 @@ export async function runPassthrough(context: CallerContext): Promise<Reply> {
   const upload = await readUpload(context, { models: isLimited || isEstimated(context), fields });
   const response = await forwardByConfig(config, upload, context);
   return replyWithin(response.attempt, answerUpstream(response, upload, context));
-}
-
-/**
- * Whether a request is forwarded unchanged, whatever its route: it names a proxy provider itself, and neither the
- * request nor its key or workspace has a config with targets.
- *
- * @throws {InvalidRequestError} 400 if its config cannot be used.
- */
-export function isPassedOn(context: CallerContext): boolean | Promise<boolean> {
-  const slug = context.header("provider");
-  const isRaw = slug !== null && context.services.providers.get(slug)?.isRaw === true;
-  if (!isRaw || context.header("config") !== null) return false;
-  const given = readRequestConfig(context);
-  return given instanceof Promise ? given.then(({ node }) => isFromRequest(node)) : isFromRequest(given.node);
 }

@@ -136,5 +136,5 @@ export function noteMeasured(
 
 /** Measures the call whose response a request ended with. */
 export function settleMeasure({ context, status, endedAt }: FinishedCall): void {
-  if (context.log.measured) endMeasured(context, verdictOf(status), endedAt);
+  endMeasured(context, verdictOf(status), endedAt);
 }

@@ -15,9 +15,8 @@ import {
   planAttempts,
   RefusedTargetError,
 } from "../../routing/plan.ts";
-import { numbersOfConfig } from "../../routing/state.ts";
 import type { StickyStore } from "../../routing/sticky.ts";
-import { asksForCache, openCachedCall } from "../cache/cached-call.ts";
+import { openCachedCall } from "../cache/cached-call.ts";
 import { noteDiscarded } from "../call/cost.ts";
 import { routingHeaders } from "../call/provider-response.ts";
 import { type AutoDecisions, decideAuto } from "../choice/auto.ts";
@@ -33,7 +32,7 @@ import { toStreamed } from "../stream/replay.ts";
 import { readBodyConfig, withoutChoice } from "../target/body-config.ts";
 import { atPrompt, type TargetPrompts } from "../target/config-prompts.ts";
 import { readRequestConfig } from "../target/config-source.ts";
-import { checkLeaves, readLeafDestination } from "../target/config-target.ts";
+import { readLeafDestination } from "../target/config-target.ts";
 import { withModelBeside } from "../target/incomplete-request.ts";
 import { modelOf } from "../target/model-list.ts";
 import { nameTarget, requireTargetModel, withTargetModel } from "../target/named-config.ts";
@@ -43,6 +42,7 @@ import { inspectReply } from "./answer-code.ts";
 import { toBalanceInput } from "./balancing.ts";
 import { breakerKey } from "./breaker-key.ts";
 import { callTarget, type Target } from "./call-target.ts";
+import { stepsOf } from "./config-steps.ts";
 import { type Caller, executePlan } from "./execute.ts";
 import { isStreamedForm, type SentForm } from "./media.ts";
 
@@ -58,16 +58,6 @@ interface PlanParts {
   auto?: AutoDecisions | undefined;
 }
 
-/** @throws {GatewayError} 400 for a config that cannot be used, naming what led to it. */
-function checkTargets(config: RequestConfig, { services }: CallerContext): void {
-  try {
-    checkLeaves(config, services);
-  } catch (error) {
-    if (error instanceof GatewayError) nameTarget(error, config);
-    throw error;
-  }
-}
-
 /**
  * The plan of a config for a request.
  *
@@ -81,10 +71,10 @@ export function planRequest(
 ): Plan {
   const { routing } = context.services;
   const { principal } = context;
-  checkTargets(config, context);
-  const refusalOf = readLabelRefusal(config, params.model, context);
-  const fixed = unfit || refusalOf ? undefined : routing.fixedPlans.get(config.node);
-  if (fixed) return fixed;
+  const steps = stepsOf(config, context.services);
+  const refusalOf = steps.labels ? readLabelRefusal(config, params.model, context) : undefined;
+  const isUsual = !unfit && !refusalOf;
+  if (isUsual && steps.plan) return steps.plan;
   try {
     const plan = planAttempts(config.node, {
       facts: { metadata: context.metadata, params, pathname: context.url.pathname },
@@ -99,7 +89,7 @@ export function planRequest(
       balanceInput: () => toBalanceInput(config, params, context),
       refusalOf,
     });
-    if (!unfit && !refusalOf && isFixed(config.node)) routing.fixedPlans.set(config.node, plan);
+    if (isUsual && isFixed(config.node)) steps.plan = plan;
     return plan;
   } catch (cause) {
     if (!(cause instanceof PlanError)) throw cause;
@@ -177,7 +167,7 @@ function createCaller<Request extends Record<string, unknown>>(
 ): Caller<Reply> {
   const { view } = config;
   const { prompt } = context.log;
-  const guard = createRequestGuard(operation, view, context);
+  const guard = stepsOf(config, context.services).guards ? createRequestGuard(operation, view, context) : undefined;
   return {
     async call(attempt: PlannedAttempt, { deadline }) {
       const { settings } = attempt;
@@ -186,10 +176,10 @@ function createCaller<Request extends Record<string, unknown>>(
       const base = own ? withTargetModel(own.request as Request, config) : value; // a request of the same operation
       context.log.prompt = own?.record ?? prompt;
       const overlaid = withModelBeside(applyParamOverrides(base, settings), node, context);
-      requireTargetModel(config, { path: node.path, model: modelOf(overlaid) });
+      if (config.named) requireTargetModel(config, { path: node.path, model: modelOf(overlaid) });
       if (schema) requireBody(schema, overlaid);
       context.log.model = modelOf(overlaid) ?? null;
-      const entering = guard.enter(attempt, overlaid, { isBare: operation === "models" });
+      const entering = guard?.enter(attempt, overlaid, { isBare: operation === "models" });
       const guarded = entering && (await withinRequest(entering, deadline, context));
       const stored = guarded ? guarded.begin(deadline, store) : store;
       // guardrails change fields, never the operation
@@ -199,8 +189,9 @@ function createCaller<Request extends Record<string, unknown>>(
       const destination = await readLeafDestination({ node, settings, model }, context);
       context.log.model = destination.managed?.model ?? model ?? null;
       const target = { destination, settings, deadline, guard: guarded, store: stored };
+      const asksForCache = settings.cache !== undefined || context.header("cache") !== null;
       const asked = { operation, node, view, target };
-      const cached = asksForCache(asked, context) ? await openCachedCall(asked, request, context) : undefined;
+      const cached = asksForCache ? await openCachedCall(asked, request, context) : undefined;
       // awaited here: returning the promise costs two more turns
       if (!cached) return guarded ? await guarded.finish(await call(request, target)) : await call(request, target);
       try {
@@ -219,8 +210,7 @@ function createCaller<Request extends Record<string, unknown>>(
 }
 
 /** Numbers in the config are sent too. */
-function addNumbers(context: CallerContext, numbers: ExactNumbers | undefined): void {
-  if (!numbers) return;
+function addNumbers(context: CallerContext, numbers: ExactNumbers): void {
   const both = new ExactNumbers();
   both.join(context.numbers);
   both.join(numbers);
@@ -242,18 +232,19 @@ export async function runTargets<Request extends Record<string, unknown>>(
   log.stream = streamed ?? Reflect.get(value, "stream") === true;
   const given = readRequestConfig(context, model);
   const found = given instanceof Promise ? await given : given;
-  const chosen = readBodyConfig(found, { operation, value }, context);
+  const names = value.models !== undefined || value.provider !== undefined;
+  const chosen = names ? readBodyConfig(found, { operation, value }, context) : undefined;
   const config = chosen ?? found;
   log.named = config.named ?? null;
-  addNumbers(context, numbersOfConfig(config.node));
   try {
-    const lacking = findUnfit(config, { operation, value }, context);
-    const unfit = lacking instanceof Promise ? await lacking : lacking;
-    const deciding = decideAuto(config, { operation, value }, context);
-    const auto = deciding instanceof Promise ? await deciding : deciding;
+    const steps = stepsOf(config, context.services);
+    if (steps.numbers) addNumbers(context, steps.numbers);
+    const unfit = steps.fits ? await findUnfit(config, { operation, value }, context) : undefined;
+    const auto = steps.decides ? await decideAuto(config, { operation, value }, context) : undefined;
     const plan = planRequest(config, value, { ...parts, unfit, auto });
     if (config.node.shadow) noteShadow(config, { operation, value }, context);
-    const caller = createCaller(withTargetModel(chosen ? withoutChoice(value) : value, config), call, parts, config);
+    const asked = chosen ? withoutChoice(value) : value;
+    const caller = createCaller(config.named ? withTargetModel(asked, config) : asked, call, parts, config);
     // awaited here: returning the promise costs two more turns
     const reply = await runPlan(config, plan, caller, context);
     // the response was made before it was known that the retries are used up

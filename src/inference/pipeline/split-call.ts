@@ -10,8 +10,8 @@ import type { OperationAdapter } from "../../providers/core/types.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";
 import { discardParts, noteParts } from "../call/cost.ts";
-import { droppedHeader } from "../call/dropped-params.ts";
-import { uncountedOf } from "../call/uncounted-of.ts";
+import { droppedHeader } from "../call/provider-response.ts";
+import { uncountedOf } from "../call/usage-units.ts";
 import { readTimeout } from "../target/target.ts";
 
 /** Most calls of one request that run at once. */

@@ -11,7 +11,7 @@ import type { ServedOperation } from "../adapt/operation.ts";
 import { type Attempt, endCall } from "../call/attempt.ts";
 import { noteDiscarded } from "../call/cost.ts";
 import { unifiedHeaders } from "../call/provider-response.ts";
-import { uncountedOf } from "../call/uncounted-of.ts";
+import { uncountedOf } from "../call/usage-units.ts";
 import type { TargetGuard } from "../guard/target-guard.ts";
 import { createOriginalStages } from "../stream/conversion-stages.ts";
 import { EventRelay, type RelayOptions, type StreamEnd } from "../stream/event-relay.ts";

@@ -8,7 +8,7 @@ import { MultipartError, type MultipartPart, readMultipart } from "../../lib/mul
 import type { Reply } from "../../lib/reply.ts";
 import type { FormRules, ToRow } from "../../providers/core/records.ts";
 import { isBlank, maxLineBytes, parseLine } from "../batches/lines.ts";
-import { noteDropped } from "../call/dropped-params.ts";
+import { noteDropped } from "../call/provider-response.ts";
 import { convertRecord, parseRecord, type RecordSend, type RecordTarget, readRecord, recordReply } from "./send.ts";
 
 /** Most bytes of a field other than the file. */

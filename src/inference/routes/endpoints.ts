@@ -25,9 +25,10 @@ import { Replay, ReplayRequest } from "../../schemas/replay.ts";
 import { RerankRequest, RerankResponse } from "../../schemas/rerank.ts";
 import { SearchRequest, SearchResponse } from "../../schemas/search.ts";
 import { ingestEndpoints } from "../ingest/endpoints.ts";
-import { isPassedOn, runPassthrough } from "../passthrough/passthrough.ts";
+import { runPassthrough } from "../passthrough/passthrough.ts";
 import { runInference } from "../pipeline/run.ts";
 import { runRealtime } from "../realtime/realtime.ts";
+import { isPassedOn } from "../target/config-target.ts";
 import { asksForSearch } from "../tools/asks-for-search.ts";
 import { runChatSearch } from "../tools/chat-rounds.ts";
 import { withoutOwnUses } from "../tools/messages-history.ts";
@@ -81,7 +82,8 @@ const runMessages: UnifiedHandler<"messages"> = (body, context) => {
 /** Serves `POST /chat/completions`: a model may search the web. */
 const runChat: UnifiedHandler<"chat"> = (body, context) => {
   const { value } = body;
-  if (!asksForSearch("chat", value)) return runPlainChat(body, context);
+  const mayAsk = value.tools !== undefined || value.web_search_options !== undefined;
+  if (!mayAsk || !asksForSearch("chat", value)) return runPlainChat(body, context);
   const planned = planWebSearch("chat", value, context);
   return planned.then((settings) => (settings ? runChatSearch(value, settings, context) : runPlainChat(body, context)));
 };

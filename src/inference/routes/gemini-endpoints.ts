@@ -25,9 +25,10 @@ import {
   type GenerateContentRequest,
   GenerateContentResponse,
 } from "../../schemas/gemini.ts";
-import { isPassedOn, runPassthrough } from "../passthrough/passthrough.ts";
+import { runPassthrough } from "../passthrough/passthrough.ts";
 import { runInference } from "../pipeline/run.ts";
 import { toStreamForm } from "../stream/gemini-stream.ts";
+import { isPassedOn } from "../target/config-target.ts";
 import { asksForSearch } from "../tools/asks-for-search.ts";
 import { runGeminiSearch } from "../tools/gemini-rounds.ts";
 import { planWebSearch } from "../tools/plan-search.ts";

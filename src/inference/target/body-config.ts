@@ -143,7 +143,6 @@ export function readBodyConfig(
   { operation, value }: { operation: OperationName; value: Members },
   context: CallerContext,
 ): RequestConfig | undefined {
-  if (value.models === undefined && value.provider === undefined) return undefined;
   if (!config.isImplied || config.named || !operations.has(operation) || !asksForChoice(value)) return undefined;
   const { view } = config;
   const model = typeof value.model === "string" ? value.model : undefined;

@@ -1,6 +1,5 @@
 import type { CallerContext, Services } from "../../context.ts";
 import type { WorkspaceView } from "../../control/resources.ts";
-import { blocksInlineConfig } from "../../control/settings.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { namesSavedConfig } from "../../lib/config-name.ts";
 import { crc32 } from "../../lib/hash.ts";
@@ -51,8 +50,7 @@ function findInline(context: CallerContext): { code: string; field: string; mess
  *
  * @throws {InvalidRequestError} 400 with the code of the first violation.
  */
-function requireSavedOnly(context: CallerContext, view: WorkspaceView): void {
-  if (!context.services.savedOnly && !blocksInlineConfig(view)) return;
+function requireSavedOnly(context: CallerContext): void {
   const found = findInline(context);
   if (!found) return;
   throw new InvalidRequestError(`Cannot use x-gateway-${found.field} here: ${found.message}`, {
@@ -118,8 +116,9 @@ export async function readConfigText(text: string, context: CallerContext): Prom
 function find(context: CallerContext, view: WorkspaceView, model: string | undefined): RequestConfig {
   const { isUnguarded, ignoresConfig } = context.connection;
   if (context.connection.apart) return { ...context.connection.apart.config, view, isImplied: false };
-  if (!isUnguarded) requireSavedOnly(context, view);
-  const found = model === undefined ? undefined : configOfModel(model, context, view);
+  if ((view.blocksInlineConfig || context.services.savedOnly) && !isUnguarded) requireSavedOnly(context);
+  const mayBeName = model !== undefined && (view.modelAliases !== undefined || model.startsWith("pc-"));
+  const found = mayBeName ? configOfModel(model, context, view) : undefined;
   if (found?.named)
     return found.named.isConfig ? found : { ...found, ...legacyRetry(context, view), named: found.named };
   if (isUnguarded || ignoresConfig) return impliedConfig(view, context.services);

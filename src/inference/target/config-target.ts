@@ -6,7 +6,7 @@ import { isObject } from "../../lib/json.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { ConfigNode, InheritedSettings } from "../../routing/config.ts";
 import { readCallerSetting, withoutKey } from "./caller-setting.ts";
-import { hasSavedConfig } from "./config-source.ts";
+import { hasSavedConfig, readRequestConfig } from "./config-source.ts";
 import { noteCustomHost, requireCustomHost } from "./custom-host.ts";
 import type { RequestConfig } from "./saved-config.ts";
 import { readStoredDestination, refuseNames } from "./stored-provider.ts";
@@ -28,6 +28,20 @@ export function isFromRequest(node: ConfigNode): boolean {
   return node.path === "config" && node.provider === undefined && storedNameOf(node) === undefined;
 }
 
+/**
+ * Whether a request is forwarded unchanged, whatever its route: it names a proxy provider itself, and neither the
+ * request nor its key or workspace has a config with targets.
+ *
+ * @throws {InvalidRequestError} 400 if its config cannot be used.
+ */
+export function isPassedOn(context: CallerContext): boolean | Promise<boolean> {
+  const slug = context.header("provider");
+  const isRaw = slug !== null && context.services.providers.get(slug)?.isRaw === true;
+  if (!isRaw || context.header("config") !== null) return false;
+  const given = readRequestConfig(context);
+  return given instanceof Promise ? given.then(({ node }) => isFromRequest(node)) : isFromRequest(given.node);
+}
+
 /** The leaves of a config: the calls it may make. */
 export function listLeaves(node: ConfigNode): ConfigNode[] {
   return node.strategy ? node.targets.flatMap(listLeaves) : [node];
@@ -40,11 +54,8 @@ export function listLeaves(node: ConfigNode): ConfigNode[] {
  */
 export function checkLeaves(
   { node, view }: RequestConfig,
-  services: Pick<Services, "addressGuard" | "guardrails" | "routing">,
+  services: Pick<Services, "addressGuard" | "guardrails">,
 ): void {
-  const { checkedFor } = services.routing;
-  const known = checkedFor.get(node) ?? new WeakSet();
-  if (known.has(view)) return;
   const leaves = listLeaves(node);
   const unknown = leaves.flatMap((leaf) => {
     const name = storedNameOf(leaf);
@@ -59,8 +70,6 @@ export function checkLeaves(
     one.targets.forEach(walk);
   };
   walk(node);
-  known.add(view);
-  checkedFor.set(node, known);
 }
 
 /** The stored provider that searches the web for models; undefined where an alias, a config or a tool does. */
@@ -142,7 +151,7 @@ function plainDestination(node: ConfigNode, settings: InheritedSettings, context
     );
   }
   const customHost = ofCaller ?? settings.customHost;
-  noteCustomHost(customHost, context);
+  if (customHost !== undefined) noteCustomHost(customHost, context);
   if (hasSavedConfig(context)) noteSavedSecrets(node, context);
   context.log.provider = slug;
   const read = (name: string) => {

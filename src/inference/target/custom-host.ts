@@ -33,8 +33,7 @@ const segmentsOf = memoizeText(rememberedHosts, secretSegments);
  *
  * @throws {InvalidRequestError}
  */
-export function noteCustomHost(host: string | undefined, { services, log }: CallerContext): void {
-  if (host === undefined) return;
+export function noteCustomHost(host: string, { services, log }: CallerContext): void {
   requireCustomHost(host, services, "x-gateway-custom-host");
   const segments = segmentsOf(host);
   if (segments.length > 0) log.secrets.push(...segments);

@@ -62,19 +62,8 @@ function storedOf(node: ConfigNode, { view }: RequestConfig, asked: unknown, con
 }
 
 /** Whether a node or one below it asks for labels. */
-function asksForLabels({ merged, targets }: ConfigNode): boolean {
+export function asksForLabels({ merged, targets }: ConfigNode): boolean {
   return merged.requireLabels !== undefined || targets.some(asksForLabels);
-}
-
-/** Whether configs ask for labels: read once for each. */
-const asking = new WeakMap<ConfigNode, boolean>();
-
-function configAsks(node: ConfigNode): boolean {
-  const known = asking.get(node);
-  if (known !== undefined) return known;
-  const asks = asksForLabels(node);
-  asking.set(node, asks);
-  return asks;
 }
 
 /**
@@ -85,7 +74,7 @@ function configAsks(node: ConfigNode): boolean {
  */
 export function readLabelRefusal(config: RequestConfig, asked: unknown, context: CallerContext): RefusalOf | undefined {
   const policies = policiesOf(config.view, context);
-  if (policies.length === 0 && !configAsks(config.node)) return undefined;
+  if (policies.length === 0 && !asksForLabels(config.node)) return undefined;
   return (leaf) => {
     const stored = storedOf(leaf, config, asked, context)?.integration.labels ?? noLabels;
     const labels = { ...leaf.merged.labels, ...stored };

@@ -64,7 +64,7 @@ export function readRequestDestination(
     known.plainHeaders.includes(name) ? (readClientHeader(name, context) ?? null) : null;
   const provider = known.bind((name) => readCallerSetting(context, name) ?? readPlain(name));
   const customHost = readCallerSetting(context, "custom-host") ?? fallbackHost;
-  noteCustomHost(customHost, context);
+  if (customHost !== undefined) noteCustomHost(customHost, context);
   context.log.provider = slug;
   const { providerCredential: credential, providerAuthorization: authorization } = context;
   return { provider, customHost, credential, authorization };
