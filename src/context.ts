@@ -3,7 +3,7 @@ import type { Principal } from "./auth/principal.ts";
 import type { ScimAuthenticator } from "./auth/scim-token.ts";
 import type { ResponseCache } from "./cache/response-cache.ts";
 import type { SemanticSettings } from "./cache/semantic-settings.ts";
-import { type CallRecord, createCallRecord, type SettledRequest } from "./context/call-record.ts";
+import { type CallRecord, createCallRecord, type OuterRequest, type SettledRequest } from "./context/call-record.ts";
 import type { Hops } from "./context/hops.ts";
 import type { LimitServices } from "./context/limit-services.ts";
 import type { LoadServices } from "./context/load.ts";
@@ -93,8 +93,8 @@ export interface ConnectionInfo {
   readonly isMcpPort?: boolean;
   /** Caller for internal requests of the gateway, which carry no credential. Hosts never set it. */
   readonly actingFor?: Principal;
-  /** Record of the request that this one is a round of. Where guardrails change the round, that row has no bodies. */
-  readonly outer?: CallRecord;
+  /** The request that this one is a round of. */
+  readonly outer?: OuterRequest;
   /** No default config applies to the request; for internal requests only. */
   readonly ignoresConfig?: boolean;
   /** Models that an internal request calls, where its body does not name them. */

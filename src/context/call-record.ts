@@ -253,6 +253,15 @@ const noLabels: readonly string[] = [];
 const noUnfit: readonly UnfitLog[] = [];
 const noLimits: readonly AppliedLimit[] = [];
 const noCalls: readonly UncountedCall[] = [];
+/** A request that the gateway answers in rounds, which are requests too. */
+export interface OuterRequest {
+  /** Its record. Where guardrails change a round, the row has no bodies. */
+  readonly record: CallRecord;
+  readonly body: object;
+  /** Functions of the round that stand for tools of the request. */
+  readonly functions: ReadonlySet<string>;
+}
+
 const noRecords: readonly CallRecord[] = [];
 
 /** An empty record. */

@@ -111,6 +111,8 @@ export interface CheckInput {
   readonly request: {
     /** The body with the config's parameters and earlier checks' changes applied; empty where it was not read. */
     readonly body: Body;
+    /** Of a round of a request: what the caller asked for, and functions of the body that stand for its tools. */
+    readonly asked?: { readonly body: object; readonly functions: ReadonlySet<string> };
     /** A header of the client; names are case-insensitive. */
     header(name: string): string | undefined;
     readonly isStreaming: boolean;

@@ -4,7 +4,7 @@ import { type Steps, stepsPerPiece } from "../../lib/steps.ts";
 import { JsonObject } from "../../schemas/objects.ts";
 import { findConflicts, findObjections, type ListSets, toSets } from "../lists.ts";
 import { type OfferedTool, readOfferedTools } from "../offered-tools.ts";
-import { type Body, beforeOnly, type Check, type CheckInput } from "../types.ts";
+import { beforeOnly, type Check, type CheckInput } from "../types.ts";
 
 /** Names; an empty list has no effect. */
 const Names = v.nullish(v.array(v.string()), []);
@@ -99,16 +99,38 @@ interface ToolFindings {
   blocked: Counted<OfferedTool & Objection>;
 }
 
-function* findBlockedTools(body: Body, { types, names }: Rules): Steps<ToolFindings> {
+/** A tool, and by what it is judged. */
+type JudgedTool = OfferedTool & { readonly by: "type" | "name" | "both" };
+
+/**
+ * The tools of a request. Those that the gateway runs in rounds have the type that the caller named, and the names of the
+ * functions that stand for them.
+ */
+function* offeredIn({ body, asked }: CheckInput["request"]): Generator<JudgedTool | undefined, void> {
+  const found = new Set<string>();
+  for (const tool of readOfferedTools(body)) {
+    if (asked && tool) found.add(JSON.stringify(tool));
+    const isOwn = tool?.type === "function" && asked?.functions.has(tool.name) === true;
+    yield tool && { ...tool, by: isOwn ? "name" : "both" };
+  }
+  if (!asked) return;
+  for (const tool of readOfferedTools(asked.body)) {
+    yield tool && !found.has(JSON.stringify(tool)) ? { ...tool, by: "type" } : undefined;
+  }
+}
+
+function* findBlockedTools(request: CheckInput["request"], { types, names }: Rules): Steps<ToolFindings> {
   const findings: ToolFindings = { tools: { count: 0, first: [] }, blocked: { count: 0, first: [] } };
   let read = 0;
-  for (const tool of readOfferedTools(body)) {
+  for (const tool of offeredIn(request)) {
     if (++read % 500 === 0) yield stepsPerPiece;
     if (tool === undefined) continue;
-    const { type, name } = tool;
+    const { type, name, by } = tool;
+    const ofType = by === "name" ? [] : findObjections(namesOfType(type), types);
+    const ofName = by === "type" ? [] : findObjections([name], names);
     const reasons = [
-      ...findObjections(namesOfType(type), types).map((objection) => `type_${objection}`),
-      ...findObjections([name], names).map((objection) => `name_${objection}`),
+      ...ofType.map((objection) => `type_${objection}`),
+      ...ofName.map((objection) => `name_${objection}`),
     ];
     note(findings.tools, () => ({ type, name }));
     if (reasons.length > 0) note(findings.blocked, () => ({ type, name, reasons }));
@@ -152,9 +174,11 @@ function* findValueObjections(value: unknown, lists: ListSets<unknown>): Steps<s
  * The parameters of a request by name. Those of a realtime session are in its `session` and `response`, whose `type` says
  * what kind they are.
  */
-function paramsOf({ requestType, request: { body } }: CheckInput): [name: string, value: unknown][] {
+function paramsOf({ requestType, request: { body, asked } }: CheckInput): [name: string, value: unknown][] {
   const isOfSession = requestType === "realtime" && (typeof body.type === "string" || isObject(body.session));
-  if (!isOfSession) return Object.entries(body);
+  // those that rounds do not send
+  const others = Object.entries(asked?.body ?? {}).filter(([name]) => !Object.hasOwn(body, name));
+  if (!isOfSession) return [...Object.entries(body), ...others];
   const holders = [body.session, body.response].filter(isObject);
   return holders.flatMap((holder) => Object.entries(holder)).filter(([name]) => name !== "type");
 }
@@ -182,7 +206,7 @@ export const requestParametersCheck: Check<v.InferOutput<typeof RequestParameter
   parameters: RequestParametersCheck,
   async run(input, { config, rules }) {
     const { request, work } = input;
-    const { tools, blocked } = await work.run(findBlockedTools(request.body, rules));
+    const { tools, blocked } = await work.run(findBlockedTools(request, rules));
     const given = paramsOf(input);
     const params = await work.run(findBlockedParams(given, rules));
     const explanation = `${blocked.count} of ${tools.count} tools and ${params.count} of ${given.length} parameters of the request are blocked or not allowed`;

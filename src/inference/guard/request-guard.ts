@@ -110,6 +110,7 @@ export class RequestGuard {
         isStreaming: request.stream === true || context.log.stream,
         isTransformed: false,
         isBare: facts.isBare === true,
+        ...(context.connection.outer && { asked: context.connection.outer }),
         ...(context.log.named && { alias: context.log.named.name }),
         otherModels(body) {
           const { names, isUnclear } = modelsInBody(body);

@@ -105,7 +105,7 @@ export class TargetGuard {
       context.log.requestBody = JSON.stringify(this.request);
       context.log.given = this.request;
       const { outer } = context.connection;
-      if (outer) outer.hasChangedRounds = true;
+      if (outer) outer.record.hasChangedRounds = true;
     }
     if (!store) return undefined;
     return (answer) => {

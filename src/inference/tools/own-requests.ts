@@ -1,11 +1,13 @@
 import { createOwnRequest, headersOfTrace } from "../../context/own-request.ts";
 import type { CallerContext, ConnectionInfo } from "../../context.ts";
+import { readOfferedTools } from "../../guardrails/offered-tools.ts";
 import { readBytes } from "../../lib/body.ts";
 import { createStreamBudget } from "../../lib/budget.ts";
 import { toHeaderText } from "../../lib/header-text.ts";
 import { isHeaderValue } from "../../lib/headers.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import { eventsWithin, readEvents } from "../../lib/sse.ts";
+import type { RoundForm } from "./tool-rounds.ts";
 
 type Item = Readonly<Record<string, unknown>>;
 
@@ -69,11 +71,22 @@ function sendOwn(
   );
 }
 
-/** Makes one round of a request at its model. The round leaves a separate row, and counts in limits. */
-export function askModel(path: string, body: object, context: CallerContext): Promise<Response> {
+/** Names of functions that a body offers. */
+function functionsIn(body: object): Set<string> {
+  const offered = [...readOfferedTools({ tools: Reflect.get(body, "tools") })];
+  return new Set(offered.flatMap((tool) => (tool?.type === "function" ? [tool.name] : [])));
+}
+
+/** Makes the next round of a request at its model. The round leaves a separate row, and counts in limits. */
+export function askModel(form: RoundForm, isStreamed: boolean, context: CallerContext): Promise<Response> {
+  const body = { ...form.next(), stream: isStreamed };
+  const given = functionsIn(form.request);
+  const functions = new Set([...functionsIn(body)].filter((name) => !given.has(name)));
   const headers = { ...ownHeaders(context), ...credentialOf(context) };
   const text = JSON.stringify(body);
-  return sendOwn(path, { headers, body: context.numbers?.restore(text) ?? text }, context, { outer: context.log });
+  const init = { headers, body: context.numbers?.restore(text) ?? text };
+  const outer = { record: context.log, body: form.request, functions };
+  return sendOwn(form.path(isStreamed), init, context, { outer });
 }
 
 /** The JSON-RPC answer in a response: of a stream its last message. */

@@ -11,7 +11,7 @@ const silent: Say = async () => {};
 async function runWhole(form: RoundForm, context: CallerContext): Promise<Reply> {
   const rounds = new Rounds(form);
   for (;;) {
-    const round = await readRound(await askModel(form.path(false), { ...form.next(), stream: false }, context));
+    const round = await readRound(await askModel(form, false, context));
     const { body, numbers, reply } = round;
     if (!body) return reply;
     const answer = await rounds.take({ ...round, body }, silent);
@@ -30,7 +30,7 @@ async function runWhole(form: RoundForm, context: CallerContext): Promise<Reply>
 export async function runRounds(form: RoundForm, context: CallerContext): Promise<Reply> {
   await form.open();
   if (form.request.stream !== true) return runWhole(form, context);
-  const first = await askModel(form.path(true), { ...form.next(), stream: true }, context);
+  const first = await askModel(form, true, context);
   if (first.status > 299) return (await readRound(first)).reply;
   return streamRounds(form, first, context);
 }

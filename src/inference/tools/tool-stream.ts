@@ -132,7 +132,7 @@ class RoundStream extends PushedStream {
         if (this.#form.done !== undefined) this.send(encoder.encode(this.#form.done));
         return { status: response.status };
       }
-      response = await askModel(this.#form.path(true), { ...this.#form.next(), stream: true }, this.#context);
+      response = await askModel(this.#form, true, this.#context);
       if (response.status > 299) return this.#failRound(response);
     }
   }

@@ -517,6 +517,20 @@ test("a guardrail reads results as those of tools: one that denies ends the requ
   assert.deepEqual([status, asked.length], [446, 1]);
 });
 
+test("a guardrail that blocks the tool blocks the searches of the gateway", async () => {
+  const denyWith = (tools: object) => {
+    const checks = [{ id: "default.requestParametersCheck", parameters: { tools } }];
+    return modelClient({}, { input_guardrails: [{ checks, deny: true }] });
+  };
+  const blocked = denyWith({ blockedTypes: ["file_search"] }).responses.create({ ...question, tools: [tool()] });
+  assert.deepEqual([(await refusalOf(blocked)).status, asked.length], [446, 0]);
+  const mine = { type: "function", name: "pay", parameters: {}, strict: false } as const;
+  const allowing = denyWith({ allowedTypes: ["file_search"] });
+  assert.equal(messageOf(await allowing.responses.create({ ...question, tools: [tool()] })).text, said);
+  const beside = allowing.responses.create({ ...question, tools: [tool(), mine] });
+  assert.equal((await refusalOf(beside)).status, 446);
+});
+
 test("a budget of the key holds for searches of its requests", async () => {
   const key = await done(
     call<{ key: string }>(gateway, "POST /api-keys/workspace/service", {

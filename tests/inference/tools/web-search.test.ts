@@ -439,6 +439,28 @@ for (const [path, ending] of Object.entries(denials)) {
   });
 }
 
+/** The tool of a request, as its API names it. */
+const toolNames: Readonly<Record<string, object>> = {
+  "/v1/responses": { tools: { blockedTypes: ["web_search"] } },
+  "/v1/messages": { tools: { blockedTypes: ["web_search"] } },
+  "/v1/chat/completions": { params: { blockedKeys: ["web_search_options"] } },
+  "/v1beta/models/m:generateContent": { tools: { blockedTypes: ["googleSearch"] } },
+};
+
+for (const [path, blocked] of Object.entries(toolNames)) {
+  test(`a guardrail that blocks the tool blocks the search of the gateway, and one that allows it alone does not: ${path}`, async () => {
+    const denyWith = (parameters: object) =>
+      configOf(webSearch, {
+        input_guardrails: [{ checks: [{ id: "default.requestParametersCheck", parameters }], deny: true }],
+      });
+    const { status, text } = await ask(path, forms[path] ?? {}, denyWith(blocked));
+    assert.deepEqual([status, asked.length], [446, 0], text);
+    const allowed = { tools: { allowedTypes: ["web_search", "googleSearch"] } };
+    assert.equal((await ask(path, forms[path] ?? {}, denyWith(allowed))).status, 200);
+    assert.equal(searched.length, 1);
+  });
+}
+
 test("an output guardrail of the search hides its results from the model", async () => {
   const checks = [{ id: "default.contains", parameters: { words: ["Sunny"], operator: "none" } }];
   const saved = { provider: "@find", output_guardrails: [{ checks, deny: true }], override_params: { model: "auto" } };
