@@ -19,6 +19,7 @@ import { exclusionEndpoints } from "./guardrails/exclusions.ts";
 import { guardrailServerEndpoints } from "./guardrails/guardrail-servers.ts";
 import { guardrailEndpoints } from "./guardrails/guardrails.ts";
 import { testGuardrailEndpoint } from "./guardrails/test-guardrail.ts";
+import { healthSummaryEndpoints } from "./health-summary.ts";
 import { integrationEndpoints } from "./integrations/integrations.ts";
 import { pricingEndpoints } from "./integrations/pricing.ts";
 import { providerEndpoints } from "./integrations/providers.ts";
@@ -60,6 +61,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...logEndpoints,
   ...sessionEndpoints,
   ...analyticsEndpoints,
+  ...healthSummaryEndpoints,
   ...targetHealthEndpoints,
   ...feedbackEndpoints,
   ...cacheEndpoints,

@@ -89,7 +89,7 @@ class Targets {
 }
 
 /** What this process remembers of the targets of a tenant. */
-function listTargets(tenant: Tenant, { routing, clock }: Pick<Services, "routing" | "clock">): TargetHealth[] {
+export function listTargets(tenant: Tenant, { routing, clock }: Pick<Services, "routing" | "clock">): TargetHealth[] {
   const now = clock.monotonic();
   const toTime: ToTime = (time) => toIso(Math.round(clock.now() + time - now));
   const targets = new Targets(tenant);

@@ -107,6 +107,7 @@ const columns = {
   avg_latency: number,
   p95_latency: v.nullable(number),
   p99_latency: v.nullable(number),
+  p95_first_token: v.nullable(number),
   success_rate: number,
   error_count: number,
   cache_hit_rate: number,

@@ -397,7 +397,7 @@ test("what an organisation denies is in no figure, group or filter of analytics"
 });
 
 const columns =
-  "cost,total_tokens,avg_tokens,avg_input_tokens,avg_output_tokens,avg_latency,p95_latency,p99_latency,success_rate,error_count,cache_hit_rate,first_seen,last_seen,avg_weighted_feedback,requests_with_feedback";
+  "cost,total_tokens,avg_tokens,avg_input_tokens,avg_output_tokens,avg_latency,p95_latency,p99_latency,p95_first_token,success_rate,error_count,cache_hit_rate,first_seen,last_seen,avg_weighted_feedback,requests_with_feedback";
 
 /** Group endpoints: the name of the value, and the value of a row. */
 const groupings: Readonly<Record<string, readonly [value: string, of: (row: LogDetails) => string | number]>> = {
@@ -411,6 +411,7 @@ const groupings: Readonly<Record<string, readonly [value: string, of: (row: LogD
   model: ["model", ({ model }) => model ?? ""],
   status_code: ["status_code", ({ status }) => status],
   api_key: ["api_key", (row) => row.api_key_id],
+  mcp_server: ["mcp_server", ({ mcp }) => mcp?.server ?? ""],
   config: ["config", ({ config }) => config ?? ""],
   prompt: ["prompt", (row) => row.prompt_slug ?? ""],
   variant: ["variant", ({ attempts }) => variantOf(attempts)],

@@ -52,6 +52,7 @@ const analytics = [
   ),
   ...[
     "status_code",
+    "mcp_server",
     "api_key",
     "region",
     "session",
@@ -195,6 +196,7 @@ const rules: readonly Rule[] = [
     (route): Rule => [route, "any", "logs.export"],
   ),
   ...analytics.map((path): Rule => [`GET /analytics/${path}`, "any", "analytics.view"]),
+  ["GET /health/summary", "any", "analytics.view"],
   ["GET /health/targets", "any", "analytics.view"],
 ];
 

@@ -64,9 +64,12 @@ export function randomRows(
         // no label, whatever a caller names its key
         ...(random() < 0.2 && { "\0tier": "gold" }),
       },
-      stream: false,
+      stream: input % 2 === 0,
+      ...(output % 4 === 0 && {
+        mcp: { server_id: "s", server: output % 8 === 0 ? "files" : "tickets", method: "tools/call" },
+      }),
       duration_ms: pick(random, [random() * 3_000, whole(40), 12.5]),
-      first_byte_ms: null,
+      first_byte_ms: output % 5 === 0 ? null : output,
       upstream_ms: null,
       upstream_url: null,
       upstream_calls: 1,
@@ -388,6 +391,7 @@ export function recomputeGraph(
 export function recomputeGroup(all: LogDetails[], ratings: readonly Rating[]): Figures {
   const rows = whole(all);
   const durations = rows.map(({ duration_ms }) => duration_ms);
+  const firstTokens = rows.flatMap(({ stream, first_byte_ms: first }) => (stream ? (first ?? []) : []));
   const times = all.map(({ id }) => timeOfId(id));
   const usage = (name: "input_tokens" | "output_tokens") => sum(all.map((row) => row.usage?.[name] ?? 0));
   const own = ratingsOf(rows, ratings);
@@ -402,6 +406,7 @@ export function recomputeGroup(all: LogDetails[], ratings: readonly Rating[]): F
     avg_latency: mean(sum(durations), rows.length),
     p95_latency: percentile(durations, 0.95) ?? null,
     p99_latency: percentile(durations, 0.99) ?? null,
+    p95_first_token: percentile(firstTokens, 0.95) ?? null,
     success_rate: 100 * mean(rows.filter((row) => !isError(row)).length, rows.length),
     error_count: rows.filter(isError).length,
     cache_hit_rate: 100 * mean(hitsOf(rows).length, rows.length),

@@ -62,12 +62,19 @@ const tones: Readonly<Record<string, Tone>> = {
   accepted: "good",
   connected: "good",
   passed: "good",
+  ok: "good",
+  healthy: "good",
+  closed: "good",
+  degraded: "warn",
   exhausted: "warn",
   pending: "warn",
   in_progress: "warn",
   expired: "bad",
   failed: "bad",
   denied: "bad",
+  failing: "bad",
+  unhealthy: "bad",
+  open: "bad",
 };
 
 function toneOf(word: string): Tone {

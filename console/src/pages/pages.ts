@@ -37,6 +37,12 @@ export const pages: readonly PageEntry[] = [
     load: () => import("./analytics/analytics.tsx"),
     nav: { group: "observe", label: text.nav.analytics, icon: "analytics" },
   },
+  {
+    path: "/health",
+    rows: ["GET /v1/health/summary"],
+    load: () => import("./health/health.tsx"),
+    nav: { group: "observe", label: text.nav.health, icon: "health" },
+  },
   { path: "/logs/$id", rows: ["GET /v1/logs/{id}"], load: () => import("./logs/log.tsx") },
   { path: "/traces/$id", rows: ["GET /v1/logs"], load: () => import("./traces/trace.tsx") },
   {

@@ -1,12 +1,11 @@
 import * as v from "valibot";
-import { readFigureAccess, requireSeenFields } from "../../endpoint/log-access.ts";
+import { readFigureAccess } from "../../endpoint/log-access.ts";
 import type { AdminEndpoint, QueryParameter } from "../../endpoint.ts";
 import { jsonTextReply, type Reply } from "../../lib/reply.ts";
-import { type FieldName, labelField, metadataField } from "../../logs/index/fields.ts";
+import { labelField, metadataField } from "../../logs/index/fields.ts";
 import { CacheTotals } from "../../logs/read/cache-graphs.ts";
 import { graphs } from "../../logs/read/graphs.ts";
 import { fieldsOfGroups, groupings } from "../../logs/read/groups.ts";
-import type { WantedRows } from "../../logs/read/log-reader.ts";
 import {
   CacheSummary,
   type GraphName,
@@ -16,34 +15,15 @@ import {
 } from "../../schemas/analytics.ts";
 import { toCall } from "../core/endpoint.ts";
 import { readPage } from "../core/request.ts";
-import { idsBetween, readScope } from "../core/row-filters.ts";
+import { idsBetween } from "../core/row-filters.ts";
 import { type AnalyticsCall, commonParameters, readRequestFilter } from "./filters.ts";
 import { groupParameters, orderOfGraphs, readGroupQuery } from "./group-query.ts";
+import { findWanted } from "./wanted.ts";
 
-/** What a call needs besides the requests it names. */
-interface Needs {
-  /** Fields that the figures reveal something of. */
-  readonly fields: readonly FieldName[];
-  readonly widest?: "workspace" | "organisation";
-  /** What the caller may see, where it is known. */
-  readonly access?: Awaited<ReturnType<typeof readFigureAccess>>;
-}
-
-/**
- * Reads which requests a call is about, and which of them the caller may see.
- *
- * @throws {InvalidRequestError} AB01, naming the parameter.
- */
-async function readWanted(
-  call: AnalyticsCall,
-  { fields, widest = "workspace", access }: Needs,
-): Promise<WantedRows & { from: number; to: number }> {
-  const { conditions, ...range } = readRequestFilter(call.query);
-  const scope = await readScope(call, widest);
-  const { own, denied } = access ?? (await readFigureAccess(call.context));
-  requireSeenFields([...conditions.map(({ field }) => field), ...fields], denied);
-  const { organisationId, workspaceId } = scope;
-  return { ...range, scope: { organisationId, workspaceId }, conditions: [...conditions, ...own] };
+/** Reads the period of a call, and which requests it is about. */
+async function readWanted(call: AnalyticsCall, needs: Parameters<typeof findWanted>[2]) {
+  const { from, to, ...filter } = readRequestFilter(call.query);
+  return { ...(await findWanted(call, filter, needs)), from, to };
 }
 
 async function readGraph(call: AnalyticsCall, name: GraphName): Promise<string> {

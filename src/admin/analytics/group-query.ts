@@ -12,7 +12,10 @@ import { readItems } from "../core/row-filters.ts";
 
 const allColumns = Object.keys(groupColumns) as GroupColumnName[]; // its own keys
 
-const defaultColumns = allColumns.filter((name) => !feedbackColumns.includes(name));
+/** Columns that are there where they are asked for. */
+const askedColumns: readonly GroupColumnName[] = [...feedbackColumns, "p95_first_token"];
+
+const defaultColumns = allColumns.filter((name) => !askedColumns.includes(name));
 
 const isColumn = (name: string): name is GroupColumnName => Object.hasOwn(groupColumns, name);
 

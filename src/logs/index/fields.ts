@@ -84,6 +84,8 @@ export const indexedFields = {
   /** Of the labels of the target. */
   region: strings(({ labels }) => labels?.region),
   zeroRetention: strings(({ labels }) => labels?.zero_retention?.toString()),
+  /** Slug of the MCP server. */
+  mcpServer: strings(({ mcp }) => mcp?.server),
   operation: strings(({ operation }) => operation),
   status: numbers(({ status }) => status),
   provider: strings(({ provider }) => provider),

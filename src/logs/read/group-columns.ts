@@ -21,8 +21,10 @@ class Tallies {
     duration: new Sums(),
   };
   readonly durations = new GroupedNumbers();
-  /** The durations of a group, once they are collected. */
+  readonly firstTokens = new GroupedNumbers();
+  /** The durations of a group, and its times to the first token, once they are collected. */
   durationsOf: (group: number) => Float64Array = () => new Float64Array();
+  firstTokensOf: (group: number) => Float64Array = () => new Float64Array();
   /** Percentiles of groups that were asked for. */
   readonly percentiles = new Map<number, readonly (number | null)[]>();
   /** Unix milliseconds. */
@@ -60,6 +62,15 @@ const steps = {
   durations({ durations }, block, places) {
     durations.add(places, block.numbers("duration"));
   },
+  firstTokens({ firstTokens }, block, places) {
+    const [streams, times] = [block.numbers("stream"), block.numbers("firstByte")];
+    const isTimed = (row: number) => streams[row] === 1 && !Number.isNaN(times[row]);
+    const rows = Array.from(places.keys()).filter(isTimed);
+    firstTokens.add(
+      Uint32Array.from(rows, (row) => places[row] ?? 0),
+      Float64Array.from(rows, (row) => times[row] ?? 0),
+    );
+  },
   times({ first, last }, block, places, groups) {
     first.reserve(groups);
     last.reserve(groups);
@@ -84,6 +95,7 @@ const fieldsOf: Readonly<Record<keyof typeof steps, readonly FieldName[]>> = {
   outputTokens: ["outputTokens"],
   duration: ["duration"],
   durations: ["duration"],
+  firstTokens: ["stream", "firstByte"],
   times: ["time"],
 };
 
@@ -127,6 +139,13 @@ export const groupColumns = {
   avg_latency: meanColumn("duration"),
   p95_latency: percentileColumn(0),
   p99_latency: percentileColumn(1),
+  p95_first_token: {
+    steps: ["firstTokens"],
+    async of({ firstTokensOf, pause }, group) {
+      const [p95] = await percentilesOf(firstTokensOf(group), [0.95], pause);
+      return p95 ?? null;
+    },
+  },
   success_rate: {
     steps: ["errors"],
     of: ({ errors, requests }, group) => rateOf(requests.at(group) - errors.at(group), requests.at(group)),
@@ -158,6 +177,7 @@ export const fieldsOfColumn = (name: GroupColumnName): FieldName[] =>
 export async function collectFigures(tallies: Tallies, groups: number): Promise<void> {
   const { of } = await tallies.durations.collect(groups, tallies.pause);
   tallies.durationsOf = of;
+  tallies.firstTokensOf = (await tallies.firstTokens.collect(groups, tallies.pause)).of;
 }
 
 /** Columns of feedback, which are there where they are asked for. */

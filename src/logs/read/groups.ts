@@ -67,6 +67,7 @@ export const groupings: Readonly<Record<string, Grouping>> = {
   ai_service: { summary: "Requests by provider", value: "ai_service", field: "provider" },
   model: { summary: "Requests by model", value: "model", field: "model" },
   status_code: { summary: "Requests by status", value: "status_code", field: "status" },
+  mcp_server: { summary: "Requests by MCP server", value: "mcp_server", field: "mcpServer" },
   api_key: { summary: "Requests by API key", value: "api_key", field: "apiKey" },
   region: { summary: "Requests by the label region of their targets", value: "region", field: "region" },
   zero_retention: {
