@@ -1,6 +1,6 @@
 import { requireAccess } from "../auth/access.ts";
 import type { CallerContext } from "../context.ts";
-import { readFormBody, readJsonBody, requireBody } from "../endpoint/body.ts";
+import { findIssue, readFormBody, readJsonBody, requireBody } from "../endpoint/body.ts";
 import { requireRole } from "../endpoint/role.ts";
 import type { FormEndpoint, JsonBody, JsonEndpoint, KeyEndpoint, KeyedEndpoint } from "../endpoint.ts";
 import {
@@ -17,7 +17,7 @@ import { addRateHeaders } from "../inference/call/rate-headers.ts";
 import { runPassthrough } from "../inference/passthrough/passthrough.ts";
 import { noteUser, settleMetadata } from "../inference/target/caller-metadata.ts";
 import { isPassedOn } from "../inference/target/config-target.ts";
-import { requireRequest } from "../inference/target/incomplete-request.ts";
+import { requireConfigured } from "../inference/target/incomplete-request.ts";
 import { withoutManagedSecrets } from "../inference/target/managed-secrets.ts";
 import { hopHeader } from "../lib/headers.ts";
 import { isObject } from "../lib/json.ts";
@@ -49,6 +49,8 @@ function checkCaller(endpoint: KeyedEndpoint, context: CallerContext): void | Pr
   if (hasEncodedSlash(context.url.pathname) && !takesEncodedSlash(endpoint)) {
     throw new InvalidRequestError("Cannot use this path: it holds an encoded slash", { code: "invalid_path" });
   }
+  // services have no role
+  if (context.principal.userId === null) return undefined;
   return requireRole(context, endpoint.access.scopes);
 }
 
@@ -171,18 +173,19 @@ function isProviderOperation({ operation }: JsonEndpoint | FormEndpoint): boolea
   return operation !== undefined && operation !== "renderPrompt" && operation !== "completePrompt";
 }
 
-/** Checks the body of an operation of providers, and takes the user it names; at once where its config is in memory. */
-function acceptRequest(
+/** Checks the body of an operation of providers, and takes the user it names. */
+async function acceptRequest(
   endpoint: JsonEndpoint | FormEndpoint,
   body: Pick<JsonBody<unknown>, "value" | "schema">,
   context: CallerContext,
-): void | Promise<void> {
-  const checked = requireRequest(endpoint, body.value, context);
-  const accept = (isComplete: boolean) => {
-    if (!isComplete) body.schema = endpoint.body;
-    noteUser(context, body.value);
-  };
-  return checked instanceof Promise ? checked.then(accept) : accept(checked);
+): Promise<void> {
+  const { value } = body;
+  const { issue } = findIssue(endpoint.body, value);
+  if (issue) {
+    await requireConfigured(endpoint, { value, issue }, context);
+    body.schema = endpoint.body;
+  }
+  noteUser(context, value);
 }
 
 /** Runs a row with a JSON body. */
@@ -195,9 +198,8 @@ export const runJson: Run<JsonEndpoint> = async (endpoint, context) => {
   if (endpoint.pathModel !== undefined && isObject(body.value)) {
     Object.assign(body, { value: { ...body.value, model: endpoint.pathModel }, text: "" });
   }
-  const accepting = isCall ? acceptRequest(endpoint, body, context) : undefined;
-  if (accepting) await accepting;
-  if (!isCall) requireBody(endpoint.body, body.value);
+  if (isCall) await acceptRequest(endpoint, body, context);
+  else requireBody(endpoint.body, body.value);
   return await endpoint.handleJson(body, context);
 };
 

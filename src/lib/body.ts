@@ -120,7 +120,7 @@ async function readCounted(
       if (clock.expired) throw new BodyError("timeout");
       // the result may be stored, so it must not occupy much more memory than its size
       if (done) {
-        reserve?.(length);
+        if (bytes.length > smallBody) reserve?.(length);
         // parsing takes a while: several large bodies that are complete at once must not be parsed without a pause
         if (length > largeBody) await giveWay();
         return length * 2 < bytes.length ? bytes.slice(0, length) : bytes.subarray(0, length);

@@ -293,10 +293,9 @@ const partsOfTokens: ReadonlySet<string> = new Set([
 const sameUnits: ReadonlyMap<string, string> = new Map([["web_search_preview", "web_search"]]);
 const things: ReadonlySet<string> = new Set(["pages", "search_units", "characters"]);
 
-function addUnits(bill: Bill, counts: Counts, rates: Rates): void {
-  if (!counts.units) return;
+function addUnits(bill: Bill, counts: Counts, units: NonNullable<Counts["units"]>, rates: Rates): void {
   const hasTokens = (counts.input_tokens ?? 0) + (counts.output_tokens ?? 0) > 0;
-  for (const [name, count] of Object.entries(counts.units)) {
+  for (const [name, count] of Object.entries(units)) {
     if (partsOfTokens.has(name)) continue;
     const own = rates.units.get(name) ?? rates.units.get(sameUnits.get(name) ?? "");
     if (name === "images") {
@@ -325,7 +324,7 @@ export function costOf(counts: Counts, price: ModelPrice, { batch = false }: Cos
   const bill = new Bill();
   addInput(bill, counts, rates);
   addOutput(bill, counts, rates);
-  addUnits(bill, counts, rates);
+  if (counts.units) addUnits(bill, counts, counts.units, rates);
   for (const rate of rates.fixed) bill.tokens(rate, 1);
   return bill.isPriced ? bill.total() : undefined;
 }

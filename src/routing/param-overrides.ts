@@ -47,6 +47,11 @@ function isEmpty(members: object): boolean {
   return true;
 }
 
+/** Whether parameters change bodies. */
+export function changesBody({ defaultParams, overrideParams, dropParams }: ParamOverrides): boolean {
+  return dropParams.length > 0 || !isEmpty(defaultParams) || !isEmpty(overrideParams);
+}
+
 /**
  * A body with a node's parameters: adds defaults for missing fields, sets overrides, then removes dropped fields. The
  * given body is not modified; without parameters it is returned itself.
@@ -55,7 +60,6 @@ export function applyParamOverrides<Body extends object>(
   body: Body,
   { defaultParams, overrideParams, dropParams }: ParamOverrides,
 ): Body {
-  if (dropParams.length === 0 && isEmpty(defaultParams) && isEmpty(overrideParams)) return body;
   const additions = Object.entries(defaultParams).filter(([name]) => !Object.hasOwn(body, name));
   const overrides = Object.entries(overrideParams);
   if (additions.length === 0 && overrides.length === 0 && dropParams.length === 0) return body;

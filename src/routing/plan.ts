@@ -3,6 +3,7 @@ import type { MeasuredTarget } from "./balance/measured-call.ts";
 import type { BalanceSettings } from "./balance/settings.ts";
 import { ConditionError, ConditionWork, holds, type RequestFacts } from "./conditions.ts";
 import type { BreakerSettings, ConfigNode, FallbackRules, InheritedSettings, StickySettings } from "./config.ts";
+import { changesBody } from "./param-overrides.ts";
 import { conversationOf, pickByAffinity, type StickyStore, stickyFields } from "./sticky.ts";
 
 /** A call that may be made. */
@@ -11,6 +12,8 @@ export interface PlannedAttempt {
   node: ConfigNode;
   /** The leaf's settings, including inherited ones. */
   settings: InheritedSettings;
+  /** Its parameters change the body of a request. */
+  changesBody: boolean;
   /** The leaf's circuit breaker settings; undefined without a circuit breaker. */
   breaker: BreakerSettings | undefined;
   /** Why it is in the plan, as readable text. */
@@ -176,7 +179,7 @@ class Planner {
     const { strategy, targets, merged } = node;
     if (!strategy) {
       this.#requireAllowed(node);
-      return { kind: "attempt", attempt: { node, settings: merged, ...above } };
+      return { kind: "attempt", attempt: { node, settings: merged, changesBody: changesBody(merged), ...above } };
     }
     if (targets.length === 0) throw new PlanError(node.path, "Invalid config passed: there are no targets");
     const isConditional = strategy.mode === "conditional";

@@ -5,8 +5,8 @@ import type { WorkspaceView } from "../../control/resources.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
 import type { ConfigNode, InheritedSettings } from "../../routing/config.ts";
-import { sentHeaders } from "../guard/sent-headers.ts";
 import type { TargetGuard } from "../guard/target-guard.ts";
+import { sentHeaders } from "../target/target.ts";
 
 /** One call of a target. */
 export interface CallOfTarget {

@@ -10,7 +10,7 @@ import { toCents } from "../../pricing/cost.ts";
 import type { CallLog, LimitCounter, LogDetails, RowMeasures } from "../../schemas/logs.ts";
 import { addHookResults, hasResults } from "../facts/hook-results.ts";
 import { depthOf, type LogDepth } from "../facts/log-privacy.ts";
-import { requestTypeOf } from "../facts/request-types.ts";
+import { isOperation, operationFacts } from "../facts/operation-facts.ts";
 import { labelsOfCall } from "../target/target-labels.ts";
 import { addFeedback, runAsyncGuardrails } from "./async-guardrails.ts";
 import { savedByAuto, savedByPromptCache } from "./cost.ts";
@@ -221,14 +221,14 @@ export function logSessionPart(context: CallerContext): void {
   const row = { ...details, id: services.createId(), part_of: details.id };
   addHookResults(row, log.hooks, false);
   const counts = { counted: log.counted, charged: moneyCountersOf(context) };
-  noteUse(row, context);
+  if (log.counted.length > 0) noteUse(row, context);
   services.record({ details: row, secrets: secretsOf(context), content: null, ...counts });
 }
 
 /** Notes what a request used of limits, where that must survive the end of the process before its row is stored. */
 function noteUse(details: LogDetails, context: CallerContext): void {
   const { services, log } = context;
-  if (!services.limitJournal || log.counted.length === 0) return;
+  if (!services.limitJournal) return;
   const counts = { counted: log.counted, charged: moneyCountersOf(context) };
   services.limitJournal.append({ details, secrets: secretsOf(context), content: null, ...counts });
 }
@@ -265,13 +265,13 @@ export function requireLogRoom({ services, log }: CallerContext, isLimited: bool
 /** Writes the log row of a finished request. One that was refused for lack of room for it is only counted. */
 export function logCall(call: FinishedCall): void {
   const { context } = call;
-  if (leavesNoRow(call)) {
+  if (call.error !== undefined && leavesNoRow(call)) {
     const { organisationId: organisation_id, workspaceId: workspace_id } = context.principal;
     context.services.logRoom.noteRefused({ organisation_id, workspace_id });
     return;
   }
   const details = toDetails(call);
-  noteUse(details, context);
+  if (context.log.counted.length > 0) noteUse(details, context);
   const depth = depthOf(context);
   if (depth instanceof Promise) {
     const waiting = depth.then((known) => write(details, known, call));
@@ -283,7 +283,7 @@ export function logCall(call: FinishedCall): void {
 function contentOf({ context, status, responseHeaders }: FinishedCall): RecordContent {
   const { log } = context;
   // embeddings are long, and nobody reads them
-  if (status < 400 && requestTypeOf(log.operation) === "embed") {
+  if (status < 400 && isOperation(log.operation) && operationFacts[log.operation].requestType === "embed") {
     log.responseBody = null;
     if (log.phases) log.phases.original = null;
   }
@@ -298,7 +298,7 @@ function contentOf({ context, status, responseHeaders }: FinishedCall): RecordCo
     requestBody: beginningOf(log.requestBody),
     responseBody: beginningOf(log.responseBody),
   };
-  const phases = phasesOf(log, context);
+  const phases = log.phases ? phasesOf(log, context) : undefined;
   if (phases) content.phases = phases;
   return content;
 }
@@ -344,7 +344,7 @@ function write(details: LogDetails, depth: LogDepth, call: FinishedCall): void {
   const content = storesContents ? contentOf(call) : depth === "figures" ? figuresOf(call, details) : null;
   if (log.hooks) addHookResults(details, log.hooks, storesContents);
   const row: LogRecord = { details, secrets: secretsOf(context), content, measures: toMeasures(context) };
-  const charged = moneyCountersOf(context);
+  const charged = log.moneyLimits.length > 0 ? moneyCountersOf(context) : noCounters;
   if (log.counted.length > 0 || charged.length > 0) {
     row.counted = log.counted;
     row.charged = charged;

@@ -2,7 +2,7 @@
 
 import type { RequestType, Visibility } from "../../guardrails/types.ts";
 import { allVisible } from "../../guardrails/visible-hooks.ts";
-import { isObject } from "../../lib/json.ts";
+import { isObject, stringOf } from "../../lib/json.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
 
 /** Form of the events of a streamed response: chunks of OpenAI's completions, or the events of one API. */
@@ -317,6 +317,11 @@ export const operationFacts: Readonly<Record<OperationName, OperationFacts>> = {
 /** Whether a route of this name asks a provider for a unified operation. */
 export function isOperation(name: string): name is OperationName {
   return Object.hasOwn(operationFacts, name);
+}
+
+/** The model a request names. */
+export function modelOf(request: object): string | undefined {
+  return stringOf(Reflect.get(request, "model"));
 }
 
 /** Whether a request asks for a streamed response. */

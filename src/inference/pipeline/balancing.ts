@@ -7,8 +7,8 @@ import { MeasuredCall, type MeasuredTarget, verdictOf } from "../../routing/bala
 import type { Verdict } from "../../routing/balance/target-measure.ts";
 import type { CallOutcome } from "../../routing/breaker.ts";
 import type { ConfigNode } from "../../routing/config.ts";
+import { modelOf } from "../facts/operation-facts.ts";
 import { listLeaves, readLeafDestination, storedNameOf } from "../target/config-target.ts";
-import { modelOf } from "../target/model-list.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
 import { priceListOf } from "../target/stored-provider.ts";
 import { breakerKey } from "./breaker-key.ts";

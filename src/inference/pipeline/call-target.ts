@@ -23,13 +23,12 @@ import { noteDropped, toProviderError, unifiedHeaders } from "../call/provider-r
 import { refuseServerTool, withoutOwnStores } from "../call/refused-tools.ts";
 import { badAnswer, isSuccess, parseAnswer, readAnswer, toFailureText, toText } from "../call/upstream-body.ts";
 import { noteCounts } from "../call/usage-units.ts";
-import { isStreamed } from "../facts/operation-facts.ts";
-import { sentHeaders } from "../guard/sent-headers.ts";
+import { isStreamed, modelOf } from "../facts/operation-facts.ts";
 import type { TargetGuard } from "../guard/target-guard.ts";
 import type { StreamCache } from "../stream/stream-capture.ts";
 import { type OpenedResponse, openAnswer } from "../stream/stream-framing.ts";
-import { modelOf, requireModel, requireSentModels } from "../target/model-list.ts";
-import { isStrict, namesBeta, readClientHeader } from "../target/target.ts";
+import { requireModel, requireSentModels } from "../target/model-list.ts";
+import { isStrict, namesBeta, readClientHeader, sentHeaders } from "../target/target.ts";
 import { findImageAddresses, withImages } from "./inline-images.ts";
 import { encodeBody, forwardResponse, isStreamedForm, type SentForm } from "./media.ts";
 import { callSplit } from "./split-call.ts";
@@ -270,8 +269,10 @@ export async function callTarget<Name extends OperationName>(
   const received: Received = {};
   const modelled = withModel(request, managed?.model);
   const options = conversionOptions(target, { name, request: modelled, received }, context);
-  const named = name === "chat" ? withoutOwnStores(modelled, options.drop) : modelled;
-  const addresses = findImageAddresses(name, named, { provider, options });
+  const hasTools = name === "chat" && Reflect.get(modelled, "tools") !== undefined;
+  const named = hasTools ? withoutOwnStores(modelled, options.drop) : modelled;
+  const mayInline = provider.inlinesImages || options.modelFacts?.images === "inline";
+  const addresses = mayInline ? findImageAddresses(name, named, { provider, options }) : undefined;
   const asked = addresses ? await withImages(named, addresses, context) : named;
   const adapter: OperationAdapters[Name] = provider.operations[name];
   if (adapter?.split) {

@@ -5,7 +5,7 @@ import type { CallerContext } from "../../context.ts";
 import { hopHeader } from "../../lib/headers.ts";
 import type { CheckedTarget } from "../../routing/balance/health.ts";
 import type { ConfigNode } from "../../routing/config.ts";
-import { modelOf } from "../target/model-list.ts";
+import { modelOf } from "../facts/operation-facts.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
 
 /** The gateway, with the right to call models of a workspace. No limit of a key or user applies. */

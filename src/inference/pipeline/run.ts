@@ -23,7 +23,7 @@ import { type AutoDecisions, decideAuto } from "../choice/auto.ts";
 import { toAutoRecord } from "../choice/auto-log.ts";
 import { findUnfit, type UnfitLeaves } from "../choice/model-fit.ts";
 import { toHookResults } from "../facts/hook-results.ts";
-import { isStreamed } from "../facts/operation-facts.ts";
+import { isStreamed, modelOf } from "../facts/operation-facts.ts";
 import { withinRequest } from "../guard/request-deadline.ts";
 import { createRequestGuard } from "../guard/request-guard.ts";
 import { answerSoftly } from "../guard/soft-denial.ts";
@@ -34,7 +34,6 @@ import { atPrompt, type TargetPrompts } from "../target/config-prompts.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
 import { withModelBeside } from "../target/incomplete-request.ts";
-import { modelOf } from "../target/model-list.ts";
 import { nameTarget, requireTargetModel, withTargetModel } from "../target/named-config.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
 import { readLabelRefusal } from "../target/target-labels.ts";
@@ -175,7 +174,8 @@ function createCaller<Request extends Record<string, unknown>>(
       const node = own ? atPrompt(attempt.node, own) : attempt.node;
       const base = own ? withTargetModel(own.request as Request, config) : value; // a request of the same operation
       context.log.prompt = own?.record ?? prompt;
-      const overlaid = withModelBeside(applyParamOverrides(base, settings), node, context);
+      const set = attempt.changesBody ? applyParamOverrides(base, settings) : base;
+      const overlaid = Object.hasOwn(set, "model") ? set : withModelBeside(set, node, context);
       if (config.named) requireTargetModel(config, { path: node.path, model: modelOf(overlaid) });
       if (schema) requireBody(schema, overlaid);
       context.log.model = modelOf(overlaid) ?? null;

@@ -14,9 +14,7 @@ import { readRequestDestination } from "./target.ts";
 
 /** The stored provider of a config's target: by `@slug`, by virtual key, or in a model it sets. */
 export function storedNameOf({ provider, virtualKey, overrideParams }: ConfigNode): StoredName | undefined {
-  const named = readStoredName(provider);
-  if (named) return named;
-  if (provider !== undefined) return undefined;
+  if (provider !== undefined) return readStoredName(provider);
   if (virtualKey !== undefined) return { slug: virtualKey.replace(/^@/, ""), model: undefined };
   const { model } = overrideParams;
   return typeof model === "string" ? readStoredName(model) : undefined;

@@ -3,11 +3,10 @@ import { findIssue, isMissing, refuseBody } from "../../endpoint/body.ts";
 import type { FormEndpoint, JsonEndpoint } from "../../endpoint.ts";
 import { isObject } from "../../lib/json.ts";
 import type { ConfigNode } from "../../routing/config.ts";
-import { isOperation } from "../facts/operation-facts.ts";
+import { isOperation, modelOf } from "../facts/operation-facts.ts";
 import { readBodyConfig } from "./body-config.ts";
 import { readRequestConfig } from "./config-source.ts";
 import { isFromRequest, listLeaves, storedNameOf } from "./config-target.ts";
-import { modelOf } from "./model-list.ts";
 import { withTargetModel } from "./named-config.ts";
 import type { RequestConfig } from "./saved-config.ts";
 import { namedInHeaders } from "./target.ts";
@@ -26,7 +25,6 @@ export function withModelBeside<Request extends object>(
   node: ConfigNode,
   context: CallerContext,
 ): Request {
-  if (Object.hasOwn(request, "model")) return request;
   const model = modelBeside(node, context);
   return model === undefined ? request : { ...request, model };
 }
@@ -34,7 +32,8 @@ export function withModelBeside<Request extends object>(
 /** What a target adds to an incomplete request. */
 function additionsOf(node: ConfigNode, context: CallerContext): Members {
   const { defaultParams, overrideParams } = node.merged;
-  return withModelBeside({ ...defaultParams, ...overrideParams }, node, context);
+  const added = { ...defaultParams, ...overrideParams };
+  return Object.hasOwn(added, "model") ? added : withModelBeside(added, node, context);
 }
 
 /** The request as each of its targets would complete it; its own fields are checked as they are. */
@@ -61,26 +60,17 @@ function requireCompletable(
 }
 
 /**
- * Checks the body of an operation. Missing fields may come from its config: then each target must supply them.
+ * Checks the body of an operation that its schema refuses. Missing fields may come from its config: then each target must
+ * supply them.
  *
- * @returns Whether it is complete; a promise only where the config has to be waited for.
- * @throws {InvalidRequestError} 400 naming the first field that is wrong or missing.
+ * @param issue The first field that is wrong or missing.
+ * @throws {InvalidRequestError} 400 naming it.
  */
-export function requireRequest(
+export async function requireConfigured(
   endpoint: JsonEndpoint | FormEndpoint,
-  value: unknown,
+  { value, issue }: { value: unknown; issue: NonNullable<ReturnType<typeof findIssue>["issue"]> },
   context: CallerContext,
-): boolean | Promise<boolean> {
-  const { issue } = findIssue(endpoint.body, value);
-  if (issue === undefined) return true;
+): Promise<void> {
   if (!isObject(value) || !givable(issue)) refuseBody(issue);
-  const given = readRequestConfig(context, modelOf(value));
-  if (given instanceof Promise) {
-    return given.then((config) => {
-      requireCompletable(endpoint, value, config, context);
-      return false;
-    });
-  }
-  requireCompletable(endpoint, value, given, context);
-  return false;
+  requireCompletable(endpoint, value, await readRequestConfig(context, modelOf(value)), context);
 }

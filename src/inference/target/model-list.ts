@@ -1,7 +1,7 @@
 import type { StoredProvider } from "../../control/provider-library.ts";
 import { BudgetError } from "../../errors.ts";
 import { foldName } from "../../lib/fold-name.ts";
-import { hasRepeatedName, isObject, parseJson, stringOf } from "../../lib/json.ts";
+import { hasRepeatedName, isObject, parseJson } from "../../lib/json.ts";
 import type { Destination, ModelRules } from "../../providers/core/call.ts";
 import {
   foldMember,
@@ -17,12 +17,6 @@ import type { BoundProvider } from "../../providers/core/types.ts";
 export interface ModelList extends ModelRules {
   /** The entry of a model, as the integration spells it. */
   entryOf(model: string): string | undefined;
-}
-
-/** The model a request names. */
-export function modelOf(request: object): string | undefined {
-  const model: unknown = Reflect.get(request, "model");
-  return stringOf(model);
 }
 
 /** Longest name of a model. */

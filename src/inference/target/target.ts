@@ -5,6 +5,7 @@ import { isHeaderValue, readNameList } from "../../lib/headers.ts";
 import { withoutScheme } from "../../lib/secret-values.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import { describeUnknownProvider } from "../../providers/registry.ts";
+import type { InheritedSettings } from "../../routing/config.ts";
 import { readCallerSetting } from "./caller-setting.ts";
 import { noteCustomHost } from "./custom-host.ts";
 import { readStoredDestination } from "./stored-provider.ts";
@@ -140,4 +141,28 @@ export function readTimeout(context: CallerContext, ofConfig?: number): number {
     refuse(message, "x-gateway-request-timeout", "invalid_header");
   }
   return Number(text);
+}
+
+/** What decides which headers a target's provider receives. */
+interface HeaderSource {
+  destination: Destination;
+  settings?: Pick<InheritedSettings, "forwardHeaders"> | undefined;
+  guard?: { addHeaders(headers: Record<string, string>): void } | undefined;
+}
+
+/**
+ * Headers for the provider besides those of the operation and the credential: forwarded ones, those the provider reads
+ * of its clients, those of guardrails, and those of the integration.
+ */
+export function sentHeaders(
+  { destination: { provider, managed }, settings, guard }: HeaderSource,
+  context: CallerContext,
+): Record<string, string> {
+  const forwarded = readForwardedHeaders(context, settings?.forwardHeaders);
+  for (const header of provider.clientHeaders) {
+    const value = readClientHeader(header, context);
+    if (value !== undefined) forwarded[header] ??= value;
+  }
+  guard?.addHeaders(forwarded);
+  return managed ? Object.assign(forwarded, managed.headers) : forwarded;
 }

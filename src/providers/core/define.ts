@@ -5,7 +5,7 @@ import type { IntegrationForm } from "../../schemas/integration-members.ts";
 import { type FitOptions, fitAdapter, fitCountAdapter } from "./fit-chat.ts";
 import { fitResponsesAdapter } from "./fit-responses.ts";
 import { toIntegrationForm } from "./integration-form.ts";
-import { createFactReader, type FactReader, type FactTable } from "./model-facts.ts";
+import { createFactReader, type FactReader, type FactTable, inlinesImages } from "./model-facts.ts";
 import { modelInPath } from "./model-names.ts";
 import { authorizeByOauth, readOauthSettings } from "./oauth-client.ts";
 import { createSettingsReader, listSettings, listUnread, type ProviderSetting, parseSettings } from "./settings.ts";
@@ -69,20 +69,28 @@ function withFacts(operations: OperationAdapters, fit: FitOptions): OperationAda
   };
 }
 
+/** Facts of models under some settings. */
+type BoundFacts = Pick<BoundProvider, "factsOf" | "inlinesImages">;
+
 /** Reads the facts of a provider's models, each of its tables once. */
 function createFactReaders<Settings>({ facts = plainFacts, factsWith, models = {} }: ProviderDefinition<Settings>) {
   const readers = new Map<FactTable, FactReader>();
+  const inlining = new Map<FactTable, boolean>();
   const readerOf = (table: FactTable): FactReader => {
     const reader = readers.get(table) ?? createFactReader(table);
     readers.set(table, reader);
     return reader;
   };
   return {
-    /** The reader of requests with these settings. */
-    factsFor(settings: Settings): FactReader {
-      const read = readerOf(factsWith?.(settings) ?? facts);
+    /** What requests with these settings read of their models. */
+    factsFor(settings: Settings): BoundFacts {
+      const table = factsWith?.(settings) ?? facts;
+      const read = readerOf(table);
+      const inlines = inlining.get(table) ?? inlinesImages(table);
+      inlining.set(table, inlines);
       const { behind } = models;
-      return behind ? (model, host) => read(behind(model, settings), host) : read;
+      const factsOf: FactReader = behind ? (model, host) => read(behind(model, settings), host) : read;
+      return { factsOf, inlinesImages: inlines };
     },
     /** As at a custom host, nothing is assumed of names that the table does not have. */
     describe: (model: string, isAtOwnHost = false) => readerOf(facts)(model, { hasCustomHost: !isAtOwnHost }),
@@ -93,7 +101,7 @@ function createFactReaders<Settings>({ facts = plainFacts, factsWith, models = {
 function bindDefinition<Settings>(
   definition: ProviderDefinition<Settings>,
   settings: Settings,
-  factsOf: FactReader,
+  facts: BoundFacts,
 ): BoundProvider {
   const { slug, baseUrl, operations, clientHeaders = [], authenticate, callHeaders, authorize, local } = definition;
   const { store, records } = definition;
@@ -114,10 +122,10 @@ function bindDefinition<Settings>(
     hasLogprobs: definition.hasLogprobs === true,
     batches: definition.batches,
     operations: withFacts(typeof operations === "function" ? operations(settings) : operations, {
-      factsOf,
+      factsOf: facts.factsOf,
       isNative: definition.isNativeChat === true,
     }),
-    factsOf,
+    ...facts,
     callHeaders: callHeaders && ((headers, credential) => callHeaders(headers, settings, credential)),
     authorize: authorize && ((request, tools) => authorize(request, settings, tools)),
     get baseUrl() {
@@ -132,7 +140,7 @@ function bindDefinition<Settings>(
     },
     get store() {
       if (!store) return undefined;
-      return bindDefinition({ slug, settings: definition.settings, operations: {}, ...store }, settings, factsOf);
+      return bindDefinition({ slug, settings: definition.settings, operations: {}, ...store }, settings, facts);
     },
   };
 }

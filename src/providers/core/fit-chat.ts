@@ -170,7 +170,7 @@ class FittingReader {
 
   /** Names of functions that the host does not take. */
   names(request: ChatRequest, options: ConversionOptions): ToolNames | undefined {
-    return namesFunctions(request) ? this.read(request, options)?.names : undefined;
+    return this.read(request, options)?.names;
   }
 
   /** The chat in the form of its target. */

@@ -59,6 +59,12 @@ function createRowFinder(rows: readonly FactRow[]): (name: string) => ModelFacts
   return (name) => patterns.find((one) => one.patterns.some((pattern) => pattern.fits(name)))?.facts;
 }
 
+/** Whether hosts of this table fetch no images for some of their models, which are sent the images instead of addresses. */
+export function inlinesImages({ rows, common, newest, cards = [] }: FactTable): boolean {
+  const all = [common, newest, ...[...rows, ...cards].map(({ facts }) => facts)];
+  return all.some((facts) => facts?.images === "inline");
+}
+
 /** Reads a table. */
 export function createFactReader({ rows, common, newest, cards = [] }: FactTable): FactReader {
   const [findRow, findCard] = [createRowFinder(rows), createRowFinder(cards)];

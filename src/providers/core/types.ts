@@ -364,6 +364,8 @@ export interface BoundProvider {
   readonly operations: OperationAdapters;
   /** What a model takes. */
   readonly factsOf: FactReader;
+  /** The provider does not fetch the images of some models by their addresses. */
+  readonly inlinesImages: boolean;
   /** Where the usage of a response says what the response cost. */
   readonly charges: ChargeRules | undefined;
   /** Whether it searches the web itself where a request of an operation asks its model to. */

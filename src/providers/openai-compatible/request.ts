@@ -136,7 +136,7 @@ export function createRequestMap(
       const { stream_options: _, ...whole } = body;
       body = whole;
     }
-    if (streams && takes("stream_options")) body = withStreamUsage(body);
+    if (streams && body.stream === true && takes("stream_options")) body = withStreamUsage(body);
     rules.adapt?.(body, options);
     return body;
   };
