@@ -142,6 +142,13 @@ for (const [what, options, lines] of [
   ["a route it has no batches for", { endpoint: "/v1/rerank" }, '{"custom_id":"a","body":{"model":"m"}}'],
   ["lines of two models", {}, `${line("a")}\n${line("b", { model: "gpt-4o" })}`],
   ["lines of two routes", {}, `${line("a")}\n{"custom_id":"b","url":"/v1/embeddings","body":{"model":"${model}"}}`],
+  ...[
+    { type: "file_search", vector_store_ids: ["gw_vs_1"] },
+    { type: "mcp", server_label: "@gateway-mcp/weather" },
+  ].map((tool) => {
+    const body = JSON.stringify({ custom_id: "a", body: { model, input: "Hi", tools: [tool] } });
+    return [`a line with a ${tool.type} tool of the gateway`, { endpoint: "/v1/responses" }, body] as const;
+  }),
   ["a model that names a stored provider", {}, line("a", { model: "@stored/gpt" })],
 ] as const) {
   test(`a batch is called line by line for ${what}`, async () => {
@@ -178,6 +185,18 @@ test("a config with one target leads to its provider", async () => {
     const batch = await waitForBatch(gateway, (await begin(provider, gateway, { gateway_options: options })).id);
     assert.deepEqual([batch.status, batch.provider], ["completed", "openai"]);
     assert.equal(countOf(provider, "POST /v1/batches"), 1);
+  });
+});
+
+test("a batch is called line by line for a config with a search of the web", async () => {
+  await withProvider(async (provider, gateway) => {
+    const { "x-gateway-custom-host": custom_host } = provider.options;
+    const server_tools = { web_search: { mcp: { server: "s", tool: "t" } } };
+    const config = { provider: "openai", api_key: "upstream-credential", custom_host, server_tools };
+    const options = { gateway_options: { "x-gateway-config": config } };
+    const batch = await waitForBatch(gateway, (await begin(provider, gateway, options)).id);
+    assert.equal(batch.provider, undefined);
+    assert.equal(countOf(provider, "POST /v1/files"), 0);
   });
 });
 

@@ -30,11 +30,11 @@ export function withOptions(context: CallerContext, options: Readonly<Record<str
 /** Whether the headers ask for more than a destination: such settings need each line to be called by the gateway. */
 function changesCalls(
   settings: InheritedSettings,
-  { view }: RequestConfig,
+  { view, node }: RequestConfig,
   { guardrails }: Pick<Services, "guardrails">,
 ): boolean {
   const { hooks, overrideParams, defaultParams, dropParams } = settings;
-  if (guardrails.of(hooks, view)) return true;
+  if (guardrails.of(hooks, view) || node.serverTools?.webSearch) return true;
   return [overrideParams, defaultParams].some((one) => Object.keys(one).length > 0) || dropParams.length > 0;
 }
 

@@ -36,9 +36,10 @@ const inlineBytes = 8 * 1024 * 1024;
 function fitsProvider(
   { endpoint, provider }: GatewayBatchRow,
   { bytes }: GatewayFileRow,
-  { models, urls }: CheckedInput,
+  { models, urls, hasOwnTools }: CheckedInput,
   { services: { providers, limits } }: StepParts,
 ): boolean {
+  if (hasOwnTools) return false;
   const [url] = urls;
   const isInline = providers.get(provider ?? "")?.batches?.inline !== undefined;
   // a converted request may be longer than its line

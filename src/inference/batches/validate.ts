@@ -1,5 +1,8 @@
+import { objectsIn } from "../../lib/json.ts";
 import { type Line, readLines } from "../../lib/lines.ts";
 import type { BatchError } from "../../schemas/batches.ts";
+import { slugIn } from "../facts/server-labels.ts";
+import { isOwnFileTool } from "../facts/store-ids.ts";
 import { batchEndpoints, isBlank, maxLineBytes, parseLine } from "./lines.ts";
 
 /** Most requests of a batch, and most problems that are listed. */
@@ -14,12 +17,19 @@ export interface CheckedInput {
   /** Models and routes the lines name; a line without a route has that of the batch. At most two of each. */
   models: ReadonlySet<string>;
   urls: ReadonlySet<string>;
+  /** A line has a tool that the gateway alone runs. */
+  hasOwnTools: boolean;
 }
 
 /** Defaults for lines that leave them out. */
 interface LineDefaults {
   endpoint: string;
   model: string | null;
+}
+
+/** Whether a request names a vector store of the gateway, or an MCP server of the workspace. */
+function offersOwnTool({ tools }: Readonly<Record<string, unknown>>): boolean {
+  return objectsIn(tools).some((tool) => isOwnFileTool(tool) || slugIn(tool.server_label) !== undefined);
 }
 
 /** Reads the whole input of a batch and reports what is wrong with it. */
@@ -36,11 +46,13 @@ export async function checkInput(
       problems: [{ code: "invalid_endpoint", message, param: "endpoint", line: null }],
       models,
       urls,
+      hasOwnTools: false,
     };
   }
   const known = new Set<string>();
   const problems: BatchError[] = [];
   let number = 0;
+  let hasOwnTools = false;
   const look = (line: Line) => {
     const parsed = parseLine(line, endpoint);
     if ("problem" in parsed) {
@@ -53,6 +65,7 @@ export async function checkInput(
       const { model = usual } = parsed.request.body;
       if (typeof model === "string" && models.size < 2) models.add(model);
       if (urls.size < 2) urls.add(parsed.url);
+      hasOwnTools ||= offersOwnTool(parsed.request.body);
     }
   };
   for await (const line of readLines(content, { maxBytes: maxLineBytes })) {
@@ -71,5 +84,5 @@ export async function checkInput(
   if (known.size === 0 && problems.length === 0) {
     problems.push({ code: "empty_file", message: "The input holds no request", param: "input_file_id", line: null });
   }
-  return { requests: known.size, problems, models, urls };
+  return { requests: known.size, problems, models, urls, hasOwnTools };
 }

@@ -6,9 +6,6 @@ import { namesBeta } from "../target/target.ts";
 import { toModelSchema } from "./model-schema.ts";
 import { callServer, toolsBeta } from "./own-requests.ts";
 
-/** What names of these servers begin with. */
-const serverPrefix = "@gateway-mcp/";
-
 /** Most calls of a round at once. */
 const maxParallel = 8;
 /** Most calls of a round and of a request: each is a request to a server, and a row. */
@@ -46,11 +43,6 @@ interface ToolList {
 export interface ToolOutcome {
   readonly text: string;
   readonly isError: boolean;
-}
-
-/** Slug of the MCP server that a label names; undefined for labels of others. */
-export function slugIn(label: unknown): string | undefined {
-  return typeof label === "string" && label.startsWith(serverPrefix) ? label.slice(serverPrefix.length) : undefined;
 }
 
 /** @throws {InvalidRequestError} 400 if the request does not ask for the beta. */

@@ -1,6 +1,7 @@
 import { isObject, objectsIn, stringOf } from "../../lib/json.ts";
 import type { MessagesRequest } from "../../schemas/messages.ts";
-import { slugIn, toPlainName } from "./mcp-tools.ts";
+import { slugIn } from "../facts/server-labels.ts";
+import { toPlainName } from "./mcp-tools.ts";
 import { isOwnSearchResult, isOwnSearchUse, toPlainResult, withoutOwnCitations } from "./messages-search.ts";
 
 type Item = Readonly<Record<string, unknown>>;

@@ -2,7 +2,8 @@ import type { CallerContext } from "../../context.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { isObject, objectsIn } from "../../lib/json.ts";
 import type { MessagesRequest } from "../../schemas/messages.ts";
-import { type ServerTool, ServerTools, slugIn, type ToolOutcome } from "./mcp-tools.ts";
+import { slugIn } from "../facts/server-labels.ts";
+import { type ServerTool, ServerTools, type ToolOutcome } from "./mcp-tools.ts";
 import type { MessagesKit, UseBlock } from "./messages-kit.ts";
 
 type Item = Readonly<Record<string, unknown>>;

@@ -1,7 +1,8 @@
 import type { CallerContext } from "../../context.ts";
 import { isObject, objectsIn, stringOf } from "../../lib/json.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
-import { type ServerTool, ServerTools, slugIn, type ToolOutcome, toPlainName } from "./mcp-tools.ts";
+import { slugIn } from "../facts/server-labels.ts";
+import { type ServerTool, ServerTools, type ToolOutcome, toPlainName } from "./mcp-tools.ts";
 import type { OwnCall, ResponsesKit } from "./responses-kit.ts";
 
 type Item = Readonly<Record<string, unknown>>;
