@@ -206,7 +206,18 @@ for (const row of roleRows) {
 }
 
 /** Pages that are not made of records, or have separate tests. */
-const others = ["/", "/logs", "/analytics", "/health", "/playground", "/prompts", "/configs", "/settings", "/audit"];
+const others = [
+  "/",
+  "/logs",
+  "/analytics",
+  "/health",
+  "/playground",
+  "/prompts",
+  "/configs",
+  "/models",
+  "/settings",
+  "/audit",
+];
 
 test("every page of records has a row", { skip: noConsole }, async () => {
   const shown = new Set([...(await listPages(opened.admin)), ...(await listPages(opened.manager))]);

@@ -11,6 +11,7 @@ const strokes = {
   configs: "M6 4v6M6 14v6M12 4v10M12 18v2M18 4v2M18 10v10M4 12h4M10 16h4M16 8h4",
   keys: "M8 19a4 4 0 1 0 0-8 4 4 0 0 0 0 8zM11 12l9-9M17 6l3 3M13.5 9.500l2.500 2.500",
   guardrails: "M12 3l8 3v6c0 5-3.5 7.5-8 9-4.5-1.5-8-4-8-9V6zM9 12l2 2 4-4",
+  models: "M12 3l8 4.500v9L12 21l-8-4.500v-9zM4 7.500l8 4.500 8-4.500M12 12v9",
   aliases: "M4 6h6l8 6-8 6H4M10 12h8",
   policies: "M4 12a8 8 0 1 1 16 0M12 12l4-4M4 18h16",
   providers: "M12 3v5M12 16v5M3 12h5M16 12h5M9 9h6v6H9z",

@@ -78,6 +78,12 @@ export const pages: readonly PageEntry[] = [
   },
   { path: "/configs/$slug", rows: ["GET /v1/configs/{slug}"], load: () => import("./configs/detail.tsx") },
   {
+    path: "/models",
+    rows: ["GET /v1/models"],
+    load: () => import("./models/models.tsx"),
+    nav: { group: "connect", label: text.models.title, icon: "models" },
+  },
+  {
     path: "/settings",
     rows: ["GET /v1/organisations/{id}"],
     load: () => import("./organisation/settings.tsx"),

@@ -215,6 +215,28 @@ export const en = {
     paletteHint: "Go to a page or start an action",
     paletteEmpty: "No such page or action",
   },
+  models: {
+    title: "Models",
+    about:
+      "Models and aliases that requests may name, with what the gateway knows of them. Facts of a model in its integration replace those of the gateway's tables.",
+    search: "Search by name",
+    name: "Name",
+    service: "Service",
+    window: "Window",
+    output: "Output limit",
+    modalities: "Takes and makes",
+    can: "Can",
+    /** By the field of requests that says so. */
+    abilities: [
+      ["tools", "tools"],
+      ["reasoning", "reasoning"],
+      ["structured_outputs", "JSON schemas"],
+    ] as readonly (readonly [field: string, word: string])[],
+    price: "Per million tokens",
+    retires: "Retires",
+    empty: "No model with this name",
+    emptyHint: "The workspace may call the models of its providers. Add a provider, or search for another name.",
+  },
   confirm: {
     title: (verb: string, what: string) => `${verb} ${what}?`,
     hint: (name: string, isFinal: boolean) => `${isFinal ? "This cannot be undone. " : ""}Type ${name} to confirm.`,
@@ -1747,6 +1769,8 @@ export const en = {
       modelSlug: "Name of the model",
       inputPrice: "Input, dollars per million tokens",
       outputPrice: "Output, dollars per million tokens",
+      facts: "Own facts",
+      factsNone: "As in the tables",
       price: "Own price per million tokens",
       priceIs: (input: string, output: string) => `${input} in, ${output} out`,
       listed: "As listed",

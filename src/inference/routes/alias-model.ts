@@ -28,8 +28,18 @@ const holds = (values: readonly (boolean | undefined)[]): boolean | undefined =>
   return values.includes(undefined) ? undefined : true;
 };
 
+/** The value that all have, if it is one. */
+const same = <Value>([first, ...others]: readonly Value[]): Value | undefined =>
+  others.every((other) => other === first) ? first : undefined;
+
+/** Effort levels that all take: a model without a list takes any. */
+function commonEfforts(all: readonly ModelFacts[]): ModelFacts["efforts"] {
+  return inAll(all.flatMap(({ efforts }) => (efforts ? [efforts] : [])));
+}
+
 /** What holds for each of some models: a request may reach any of them. */
 function commonFacts(all: readonly ModelFacts[]): ModelFacts {
+  const schemas = all.map(({ responseSchemas }) => responseSchemas);
   const common = {
     contextWindow: least(all.map(({ contextWindow }) => contextWindow)),
     maxInputTokens: least(all.map(({ maxInputTokens, contextWindow }) => maxInputTokens ?? contextWindow)),
@@ -38,6 +48,12 @@ function commonFacts(all: readonly ModelFacts[]): ModelFacts {
     outputs: inAll(all.map(({ outputs }) => outputs)),
     takesTools: holds(all.map(({ takesTools }) => takesTools)),
     reasons: holds(all.map(({ reasons }) => reasons)),
+    efforts: commonEfforts(all),
+    sampling: all.find(({ sampling }) => sampling === "none")?.sampling,
+    refusedFields: [...new Set(all.flatMap(({ refusedFields = [] }) => refusedFields))],
+    responseSchemas: schemas.includes("none") ? "none" : same(schemas),
+    thinking: same(all.map(({ thinking }) => thinking)),
+    canStopThinking: holds(all.map(({ canStopThinking = true }) => canStopThinking)),
   };
   return Object.fromEntries(Object.entries(common).filter(([, value]) => value !== undefined));
 }

@@ -35,6 +35,7 @@ function showPrice({ pricing_config: config }: Model): ReactNode {
 const columns: readonly Attribute<Model>[] = [
   { label: fields.model, of: ({ slug }) => slug, kind: "id" },
   { label: words.price, of: ({ pricing_config }) => pricing_config, render: showPrice },
+  { label: words.facts, of: (model) => model.model_facts, kind: "settings", empty: words.factsNone },
 ];
 
 /** A model as the API takes it. */
