@@ -91,7 +91,10 @@ export interface Authenticator {
    * @throws {RateLimitError} If the address failed too often.
    */
   refuse(address: () => string, message: string): never;
-  /** Drops cached entries: one key by id, all keys and tokens of an organisation or its tokens only, or everything. */
+  /**
+   * Drops cached entries: one key by id, which is read again at once if it was in use, all keys and tokens of an organisation or
+   * its tokens only, or everything.
+   */
   forget(changed: { organisationId?: string; keyId?: string; tokensOnly?: boolean }): void;
   /** Reads a key, or each one, again before its next use. While the database is unavailable, what was read still counts. */
   readAgain(keyId: string | undefined): void;
@@ -300,13 +303,28 @@ class KeyAuthenticator implements Authenticator {
     this.#anyForm = undefined;
     for (const [digest, { row }] of this.#known.entries()) {
       const isOther = organisationId !== undefined && row.organisationId !== organisationId;
-      if (!isOther && (keyId === undefined || row.id === keyId)) this.#known.delete(digest);
+      if (isOther || (keyId !== undefined && row.id !== keyId)) continue;
+      this.#known.delete(digest);
+      if (keyId !== undefined) void this.#restore(digest, keyId);
     }
     for (const [id, { row }] of this.#held.entries()) {
       const isOther = organisationId !== undefined && row.organisationId !== organisationId;
       if (!isOther && (keyId === undefined || id === keyId)) this.#held.delete(id);
     }
     this.#unknown.clear(); // a key that was asked for before it was made
+  }
+
+  /** Reads a key that is in use again at once: the database that has just shown the change may soon be away. */
+  async #restore(digest: string, keyId: string): Promise<void> {
+    // behind all that is dropped together
+    await Promise.resolve();
+    const readIn = this.#generation;
+    try {
+      const row = await this.#options.store.findById(keyId);
+      if (row && hasDigest(row, digest, this.#options.clock.now())) this.#remember(digest, row, readIn);
+    } catch {
+      // its next use asks again
+    }
   }
 
   readAgain(keyId: string | undefined): void {

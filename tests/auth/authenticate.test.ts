@@ -417,3 +417,16 @@ test("K4: a key that is forgotten is read again at once, by either of its secret
   authenticator.forget({ organisationId: "organisation", keyId: id });
   assert.deepEqual([await statusOf(old), await statusOf(key)], [401, 401]);
 });
+
+test("X2: keys in use that changed are read at once, and are known when the database is away a moment later", async () => {
+  const { store, add, statusOf, authenticator } = setUp();
+  const keys = [mintApiKey("gk").key, mintApiKey("gk").key];
+  const ids: string[] = [];
+  for (const key of keys) ids.push((await add(key)).id);
+  for (const key of keys) assert.equal(await statusOf(key), 200);
+  store.change(ids[1] ?? "", { status: "revoked" });
+  for (const keyId of ids) authenticator.forget({ organisationId: "organisation", keyId });
+  await new Promise((resolve) => setTimeout(resolve));
+  store.away = true;
+  assert.deepEqual([await statusOf(keys[0] ?? ""), await statusOf(keys[1] ?? "")], [200, 401]);
+});

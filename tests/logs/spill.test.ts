@@ -379,3 +379,21 @@ test("whatever fails and whenever processes end, each row and its money are stor
     assert.ok(existsSync(join(open.folder, "spill")));
   }
 });
+
+test("many small batches of a long outage are stored by a few writes", async () => {
+  const opened = await openLog();
+  let isAway = true;
+  let writes = 0;
+  opened.fault = () => {
+    writes++;
+    return isAway ? "away" : "none";
+  };
+  for (let index = 0; index < 400; index++) await opened.append([createRow(index)]);
+  isAway = false;
+  writes = 0;
+  await opened.log.recover();
+  assert.ok(writes <= 2, `${writes}`);
+  const { rows } = await opened.database.read("SELECT count(*) AS stored FROM log_batches");
+  assert.equal(rows[0]?.stored, 400);
+  await opened.close();
+});

@@ -174,13 +174,13 @@ test(
     installation.stored.isAway = true;
     await redis.send("FLUSHALL");
     // Redis knows nothing of these buckets, and what is stored cannot be read
-    assert.equal(await useUp(one, known), 40);
-    assert.equal(await useUp(one, unknown), 50);
+    assert.equal(await useUp(one, known), 80);
+    assert.equal(await useUp(two, unknown), 100);
+    assert.deepEqual([await useUp(two, known), await useUp(one, unknown)], [0, 0]);
     assert.equal(one.warnings.length, 1);
     installation.stored.isAway = false;
-    await eventually("what is stored", usedIs(one, known, 60));
-    await eventually("what is stored", usedIs(one, unknown, 50));
-    assert.equal(await useUp(two, known), 40);
+    for (const limit of [known, unknown]) await eventually("what is stored", usedIs(one, limit, 100));
+    assert.deepEqual([await useUp(two, known), await useUp(one, unknown)], [0, 0]);
   },
 );
 
@@ -264,23 +264,49 @@ test("RedisLimitStore waits for a database that is further away than Redis may b
   );
 });
 
-test("RedisLimitStore counts by its share only where a database that is silent has to be asked", options, async () => {
-  const [one, two] = await startNodes(2, { storedTimeoutMs: 50, agreeEveryMs: 3_600_000 });
-  assert.ok(one && two);
-  const [known, unknown] = [createLimit({ most: 10 }), createLimit({ most: 10 })];
-  await make(one, known, 2);
-  const { readUsed } = installation.stored;
-  installation.stored.readUsed = () => new Promise(() => {});
-  assert.equal(await useUp(one, unknown), 5);
-  // what Redis counts goes on there
-  assert.equal(await useUp(two, known), 8);
-  assert.equal(await useUp(one, known), 0);
-  assert.equal(one.warnings.length, 1);
-  assert.match(one.warnings[0] ?? "", /Cannot begin to count in Redis.*within 50 ms/);
-  installation.stored.readUsed = readUsed;
-  assert.equal(await useUp(two, unknown), 5);
-  assert.equal(await useUp(one, unknown), 0);
-});
+test(
+  "RedisLimitStore begins a counter in Redis where a database that is silent would have to be asked",
+  options,
+  async () => {
+    const [one, two] = await startNodes(2, { storedTimeoutMs: 50, agreeEveryMs: 3_600_000 });
+    assert.ok(one && two);
+    const [known, unknown] = [createLimit({ most: 10 }), createLimit({ most: 10 })];
+    await make(one, known, 2);
+    const { readUsed } = installation.stored;
+    installation.stored.readUsed = () => new Promise(() => {});
+    assert.equal(await useUp(one, unknown), 10);
+    // also one that starts now does not begin anew
+    assert.equal(await useUp(await start({ storedTimeoutMs: 50 }), unknown), 0);
+    // what Redis counts goes on there
+    assert.equal(await useUp(two, known), 8);
+    assert.equal(await useUp(one, known), 0);
+    assert.equal(one.warnings.length, 1);
+    assert.match(one.warnings[0] ?? "", /Cannot read what is stored of limits.*within 50 ms/);
+    installation.stored.readUsed = readUsed;
+    assert.equal(await useUp(two, unknown), 0);
+  },
+);
+
+test(
+  "RedisLimitStore that loses Redis again and again while the database is away forgets no share",
+  options,
+  async () => {
+    const [node] = await startNodes(1, { timeoutMs: 100 });
+    assert.ok(node);
+    const limit = createLimit({ most: 20 });
+    await make(node, limit, 4);
+    await eventually("what was used", usedIs(node, limit, 4));
+    installation.stored.isAway = true;
+    for (let round = 0; round < 3; round++) {
+      redis.pause();
+      for (let request = 0; request < 4; request++) (await book(node.store, claimOf(limit)))?.settle(oneRequest);
+      redis.resume();
+      await eventually("Redis", async () => !node.store.outage().isAway);
+    }
+    const other = await start();
+    assert.equal(await useUp(other, limit), 4);
+  },
+);
 
 test(
   "RedisLimitStore of a new process waits for its first bookings, and takes no share meanwhile",

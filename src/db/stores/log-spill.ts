@@ -23,7 +23,7 @@ interface SpilledBatches {
 interface LogSpillStore {
   /** Adds batches that were to be written together; false if there is no room for them, or the file is unusable. */
   add(batches: readonly LogBatch[], rows: number): Promise<boolean>;
-  /** What has waited longest, in order: a few entries, or a single large one. Empty if nothing waits. */
+  /** What has waited longest, in order: many small entries, or a single large one. Empty if nothing waits. */
   oldest(): Promise<SpilledBatches[]>;
   remove(ids: readonly number[]): Promise<void>;
   /** Rows that wait, and bytes of the file that are in use. */
@@ -35,8 +35,11 @@ interface LogSpillStore {
 const createTable = `CREATE TABLE IF NOT EXISTS log_spill (
   id INTEGER PRIMARY KEY AUTOINCREMENT, installation TEXT NOT NULL, rows INTEGER NOT NULL, content NOT NULL)`;
 
-/** What is read of the file at a time: most entries, and most bytes unless one entry has more. */
-const mostAtOnce = 16;
+/**
+ * What is read of the file at a time: most entries, and most bytes unless one entry has more. Entries of a quiet gateway have
+ * a few rows: a server that is asked for a transaction for each would need longer than the outage.
+ */
+const mostAtOnce = 512;
 const bytesAtOnce = 1024 * 1024;
 
 /** Entries in order, up to the one with which they have so many bytes. */

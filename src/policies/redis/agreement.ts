@@ -2,7 +2,7 @@ import type { Clock } from "../../lib/clock.ts";
 import type { LimitUseObserver } from "../limit-store.ts";
 import type { StoredCount, StoredCounters } from "../stored-counters.ts";
 import { type Span, spanOf, startOf } from "../windows.ts";
-import { heardLately, keepUntil, keysOf, noteCorrected, type SharedBucket } from "./buckets.ts";
+import { heardLately, keepUntil, keysOf, noteCorrected, type SharedBucket, type SharedBuckets } from "./buckets.ts";
 import type { RedisCounters } from "./counters.ts";
 import { StoredCountersError, storedName } from "./stored-reader.ts";
 import { within } from "./within.ts";
@@ -55,6 +55,31 @@ export class Agreement {
       if (bucket.touchedAt !== undefined) due.push({ bucket, span: spanOf(bucket.limit.window, now) });
     }
     for (let from = 0; from < due.length; from += batchSize) await this.#compare(due.slice(from, from + batchSize));
+  }
+
+  /**
+   * As `agree`, for all buckets, once Redis is back. If the stored counters cannot be read, what this process used by its share is
+   * added to the buckets that Redis still has.
+   *
+   * @throws If Redis is away.
+   */
+  async agreeAfterOutage(buckets: SharedBuckets): Promise<void> {
+    try {
+      await this.agree(buckets.all());
+      for (const bucket of buckets.all()) bucket.alone = undefined;
+    } catch (error) {
+      if (!(error instanceof StoredCountersError)) throw error;
+      for (const bucket of buckets.all()) await this.#addAlone(bucket);
+    }
+  }
+
+  async #addAlone(bucket: SharedBucket): Promise<void> {
+    const { counters } = this.#options;
+    const { alone } = bucket;
+    if (!alone) return;
+    bucket.alone = undefined;
+    const span = spanOf(bucket.limit.window, counters.time.now());
+    if (startOf(span) === alone.start) await counters.add(keysOf(bucket, span), alone.used);
   }
 
   async #compare(batch: readonly Current[]): Promise<void> {

@@ -30,6 +30,8 @@ export interface SharedBucket {
   /** Key of the life of its organisation in Redis: it changes when Redis was emptied. */
   readonly lifeKey: string;
   heard: Heard | undefined;
+  /** What this process used by its share since Redis was lost, and the begin of the window. */
+  alone: { readonly start: number; readonly used: number } | undefined;
   /** Monotonic milliseconds at which this process used it; undefined once stored and shared counters agreed since then. */
   touchedAt: number | undefined;
   /** What re-priced rows had added to it when it was read last, and the begin of the window. */
@@ -144,6 +146,7 @@ export class SharedBuckets {
       limitKeys: `${organisation}:${await this.#ofOwners(organisationId, id)}`,
       lifeKey: `${organisation}:life`,
       heard: undefined,
+      alone: undefined,
       touchedAt: undefined,
       corrected: { start: 0, amount: 0 },
       overflowsIn: undefined,

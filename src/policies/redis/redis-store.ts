@@ -54,8 +54,6 @@ const maxLives = 10_000;
 const rememberNodesMs = 30_000;
 /** How often a process notes that it lives, in milliseconds: so long the others do not know of a new one. */
 const beatEveryMs = 2_000;
-/** Least time between two warnings about stored counters, in milliseconds. */
-const warnEveryMs = 60_000;
 /** When a request may come again that was refused because Redis is away, in milliseconds. */
 const askAgainMs = 1_000;
 /** When counters agree again after Redis was lost or emptied, in milliseconds: the last log rows are stored by then. */
@@ -89,9 +87,6 @@ export class RedisLimitStore implements LimitStore {
   /** When counters agree next, in monotonic milliseconds, and after which pauses they do then. */
   #agreesAt: number;
   #pausesMs: readonly number[] = [];
-  /** Whether stored counters could not be read when a request asked last, and when that was said. */
-  #readsFail = false;
-  #warnedAt = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
   private constructor(options: RedisLimitStoreOptions, nodesKey: string) {
@@ -102,7 +97,7 @@ export class RedisLimitStore implements LimitStore {
     const counters = new RedisCounters({ client, clock, nodesKey, timeoutMs, longestCallMs });
     const buckets = new SharedBuckets(options.mac);
     const { storedTimeoutMs = 5_000 } = options;
-    const reader = new StoredReader(stored, storedTimeoutMs);
+    const reader = new StoredReader({ ...options, storedTimeoutMs });
     const watch = { isAway: () => this.#outage.isAway, lose: (error: unknown) => this.#lose(error) };
     this.#counters = counters;
     this.#buckets = buckets;
@@ -169,19 +164,6 @@ export class RedisLimitStore implements LimitStore {
     if (this.#outage.begin(error)) this.#share = this.#createShare();
   }
 
-  /** Counters that are new to Redis are counted by the share of this process, until what is stored of them can be read. */
-  #loseStored(error: StoredCountersError): void {
-    if (this.#readsFail) return;
-    this.#readsFail = true;
-    this.#share = this.#createShare();
-    const now = this.#options.clock.monotonic();
-    if (now - this.#warnedAt < warnEveryMs) return;
-    this.#warnedAt = now;
-    const message =
-      "Cannot begin to count in Redis: this process counts by its share of limits that were not used lately";
-    this.#options.warn(message, error);
-  }
-
   /** Notes in Redis that this process lives, and how many do. */
   async #beat(): Promise<void> {
     const count = await this.#counters.beat(this.#node);
@@ -200,10 +182,7 @@ export class RedisLimitStore implements LimitStore {
     await this.#settling.unsent.send(this.#counters);
     // windows that began meanwhile may have been counted elsewhere only
     this.#lives.clear();
-    await this.#agreement.agree(this.#buckets.all()).catch((error) => {
-      // buckets that Redis still has go on there, those that it lost are counted by shares: both agree once the database is back
-      if (!(error instanceof StoredCountersError)) throw error;
-    });
+    await this.#agreement.agreeAfterOutage(this.#buckets);
     this.#agreeSoon();
   }
 
@@ -261,11 +240,8 @@ export class RedisLimitStore implements LimitStore {
     try {
       return await this.#reserveShared(request);
     } catch (error) {
-      // Redis is there, and has booked nothing yet: only this request counts by the share
-      if (error instanceof StoredCountersError) {
-        this.#loseStored(error);
-        return this.#reserveHere(claims, buckets);
-      }
+      // Redis is there, and has booked nothing yet: only this request is refused
+      if (error instanceof StoredCountersError) return this.#reserveHere(claims, buckets);
       // Redis may have booked it nevertheless
       this.#settling.giveBack(
         request.asked.map((asked, index) => ({ ...asked, member: `${id}.${index + 1}:`, amount: 0 })),
@@ -347,13 +323,12 @@ export class RedisLimitStore implements LimitStore {
       const one = asked[index];
       if (!one) return;
       const { bucket, span } = one;
-      const { used, corrected } = await this.#reader.read(bucket, span);
+      const { used, corrected } = await this.#reader.first(bucket, span);
       noteCorrected(bucket, span, corrected);
       const heard = heardLately(bucket, span, { now: this.#options.clock.monotonic(), withinMs: this.#quietMs });
       first.set(index, { start: startOf(span), used: Math.max(used, heard), corrected });
     });
     await Promise.all(read);
-    this.#readsFail = false;
     request.deadline += this.#options.clock.monotonic() - startedAt;
   }
 
@@ -422,7 +397,10 @@ export class RedisLimitStore implements LimitStore {
       this.#touch(bucket);
       const { heard, limit } = bucket;
       const own = increments.find((one) => one.limitId === limit.id && one.bucket === bucket.name);
-      if (own && heard?.start === own.windowStart) bucket.heard = { ...heard, used: heard.used + own.used };
+      if (!own) continue;
+      const { windowStart: start, used } = own;
+      if (heard?.start === start) bucket.heard = { ...heard, used: heard.used + used };
+      bucket.alone = { start, used: used + (bucket.alone?.start === start ? bucket.alone.used : 0) };
     }
   }
 

@@ -1,6 +1,7 @@
-import type { StoredCount, StoredCounters } from "../stored-counters.ts";
+import type { StoredCount } from "../stored-counters.ts";
 import { type Span, startOf } from "../windows.ts";
 import { keysOf, type SharedBucket } from "./buckets.ts";
+import type { RedisLimitStoreOptions } from "./options.ts";
 import { within } from "./within.ts";
 
 /** Stored counters cannot be read: it is the database that is away, not Redis. */
@@ -13,18 +14,53 @@ export function storedName({ limit, name }: SharedBucket, span: Span) {
 
 const nothing: StoredCount = { used: 0, corrected: 0 };
 
+/** Least time between two warnings, in milliseconds. */
+const warnEveryMs = 60_000;
+
+/** Settings of a reader. */
+interface StoredReaderOptions extends Pick<RedisLimitStoreOptions, "stored" | "clock" | "warn" | "isStrict"> {
+  /** Longest wait for the database, in milliseconds. It is not that for Redis, which is much nearer. */
+  readonly storedTimeoutMs: number;
+}
+
 /** Reads stored counters: many requests that ask for the same one at once are one question. */
 export class StoredReader {
-  readonly #stored: StoredCounters;
+  readonly #options: StoredReaderOptions;
   /** What is being read, by the key of its bucket. */
   readonly #reading = new Map<string, Promise<StoredCount>>();
+  #warnedAt = Number.NEGATIVE_INFINITY;
 
-  readonly #withinMs: number;
+  constructor(options: StoredReaderOptions) {
+    this.#options = options;
+  }
 
-  /** @param withinMs Longest wait for the database, in milliseconds. It is not that for Redis, which is much nearer. */
-  constructor(stored: StoredCounters, withinMs: number) {
-    this.#stored = stored;
-    this.#withinMs = withinMs;
+  /**
+   * What a bucket holds that Redis does not have. If the database does not say, that is what this process has heard: from there
+   * all processes count together, so that at most the use before is forgotten. Shares would be forgotten with each process.
+   *
+   * @throws {StoredCountersError} If the database does not say, and limits are strict.
+   */
+  async first(bucket: SharedBucket, span: Span): Promise<StoredCount> {
+    try {
+      return await this.read(bucket, span);
+    } catch (error) {
+      this.#warn(error);
+      if (this.#options.isStrict) throw error;
+      const { heard, corrected } = bucket;
+      const start = startOf(span);
+      return {
+        used: heard?.start === start ? heard.used : 0,
+        corrected: corrected.start === start ? corrected.amount : 0,
+      };
+    }
+  }
+
+  #warn(error: unknown): void {
+    const { clock, warn } = this.#options;
+    const now = clock.monotonic();
+    if (now - this.#warnedAt < warnEveryMs) return;
+    this.#warnedAt = now;
+    warn("Cannot read what is stored of limits: those that Redis does not know begin there without it", error);
   }
 
   /**
@@ -43,8 +79,9 @@ export class StoredReader {
 
   async #ask(bucket: SharedBucket, span: Span): Promise<StoredCount> {
     try {
-      const asked = this.#stored.readUsed([storedName(bucket, span)]);
-      const [found = nothing] = await within(this.#withinMs, asked, "Cannot read stored counters of limits");
+      const { stored, storedTimeoutMs } = this.#options;
+      const asked = stored.readUsed([storedName(bucket, span)]);
+      const [found = nothing] = await within(storedTimeoutMs, asked, "Cannot read stored counters of limits");
       return found;
     } catch (cause) {
       throw new StoredCountersError(cause instanceof Error ? cause.message : String(cause), { cause });
