@@ -34,14 +34,15 @@ export interface Cluster {
   close(): Promise<void>;
 }
 
-/** Starts a cluster with the default settings. */
-export async function startCluster(count: number): Promise<Cluster> {
+/** Starts a cluster, with the default settings but for those that are given. */
+export async function startCluster(count: number, settings: Readonly<Record<string, string>> = {}): Promise<Cluster> {
   const [server, redis] = [await startLibsqlServer(), await startRedis()];
   const links = { database: await openSlowLink(server.url, 0), redis: await openSlowLink(redis.url, 0) };
   const env = {
     GATEWAY_MASTER_KEYS: masterKeys,
     DATABASE_URL: links.database.url,
     REDIS_URL: links.redis.url.replace("http:", "redis:"),
+    ...settings,
   };
   const start = (folder: string) => startGatewayProcess({ cwd: folder, env });
   const nodes: ClusterNode[] = [];
@@ -107,17 +108,25 @@ export async function untilSnapshots({ nodes, server }: Cluster): Promise<void> 
   }
 }
 
-/** Longest time a client of a balancer waits for a node before it asks the next. */
-const patienceMs = 10_000;
+/** A request that was answered with 200, when and by whom. */
+export interface Served {
+  readonly trace: string;
+  readonly at: number;
+  readonly by: ClusterNode;
+}
 
 /** What became of the requests of a load. */
 export interface LoadCounts {
-  /** Trace ids of the requests that were answered with 200, in the order of their answers. */
-  readonly served: { trace: string; at: number }[];
+  /** Requests that were answered with 200, in the order of their answers. */
+  readonly served: Served[];
   /** Answers by status. */
   readonly statuses: Map<number, number>;
   /** Requests that were sent again because a node did not answer. */
   retried: number;
+  /** The nodes that did not answer. */
+  readonly unanswered: Set<ClusterNode>;
+  /** The longest time that a node took for an answer, in milliseconds, by node. */
+  readonly longest: Map<ClusterNode, number>;
   /** Requests that no node answered. */
   failed: number;
   /** Times of the answers, in milliseconds. */
@@ -129,17 +138,29 @@ export interface LoadCounts {
 /** Sends requests to the nodes in turn, as a balancer does that asks the next node where one does not answer. */
 export class ClusterLoad {
   readonly #nodes: readonly ClusterNode[];
+  readonly #patienceMs: number;
   #next = 0;
   #isOn = true;
   #loops: Promise<void>[] = [];
 
-  constructor(nodes: readonly ClusterNode[]) {
+  /** @param patienceMs Longest time that it waits for a node before it asks the next. */
+  constructor(nodes: readonly ClusterNode[], patienceMs = 10_000) {
     this.#nodes = nodes;
+    this.#patienceMs = patienceMs;
   }
 
   /** Sends requests with a key in some loops until `stop`. */
   begin(key: string, { loops, pauseMs = 0 }: { loops: number; pauseMs?: number }): LoadCounts {
-    const counts: LoadCounts = { served: [], statuses: new Map(), retried: 0, failed: 0, times: [], problem: "" };
+    const counts: LoadCounts = {
+      served: [],
+      statuses: new Map(),
+      retried: 0,
+      unanswered: new Set(),
+      longest: new Map(),
+      failed: 0,
+      times: [],
+      problem: "",
+    };
     const loop = async () => {
       while (this.#isOn) {
         await this.#send(key, counts);
@@ -164,20 +185,32 @@ export class ClusterLoad {
         await new Promise((resolve) => setTimeout(resolve, 50));
         continue;
       }
-      try {
-        // a request that a node may have served already has another trace the next time
-        const own = attempt === 0 ? trace : `${trace}-${attempt}`;
-        const { status, text } = await ask(node.link.url, { key, trace: own });
-        counts.statuses.set(status, (counts.statuses.get(status) ?? 0) + 1);
+      // a request that a node may have served already has another trace the next time
+      const own = attempt === 0 ? trace : `${trace}-${attempt}`;
+      if (await this.#ask(node, { key, trace: own }, counts)) {
         counts.times.push(performance.now() - begun);
-        if (status === 200) counts.served.push({ trace: own, at: performance.now() });
-        else if (status !== 429) counts.problem = `${status} ${text}`;
         return;
-      } catch {
-        counts.retried++;
       }
     }
     counts.failed++;
+  }
+
+  /** Whether a node answered. */
+  async #ask(node: ClusterNode, request: { key: string; trace: string }, counts: LoadCounts): Promise<boolean> {
+    const begun = performance.now();
+    try {
+      const { status, text } = await ask(node.link.url, { ...request, withinMs: this.#patienceMs });
+      const at = performance.now();
+      counts.statuses.set(status, (counts.statuses.get(status) ?? 0) + 1);
+      counts.longest.set(node, Math.max(counts.longest.get(node) ?? 0, at - begun));
+      if (status === 200) counts.served.push({ trace: request.trace, at, by: node });
+      else if (status !== 429) counts.problem = `${status} ${text}`;
+      return true;
+    } catch {
+      counts.retried++;
+      counts.unanswered.add(node);
+      return false;
+    }
   }
 
   #pick(): ClusterNode | undefined {
@@ -186,7 +219,8 @@ export class ClusterLoad {
   }
 }
 
-async function ask(url: string, { key, trace }: { key: string; trace: string }) {
+/** A chat at an address. */
+export async function ask(url: string, { key, trace, withinMs }: { key: string; trace: string; withinMs: number }) {
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
     headers: {
@@ -196,45 +230,59 @@ async function ask(url: string, { key, trace }: { key: string; trace: string }) 
       "x-gateway-trace-id": trace,
     },
     body: JSON.stringify({ model: "echo-1", messages: [{ role: "user", content: "Hi" }] }),
-    signal: AbortSignal.timeout(patienceMs),
+    signal: AbortSignal.timeout(withinMs),
   });
   return { status: response.status, text: await response.text() };
 }
 
-/** Rows of a load in the database by their trace. */
-export async function readRows({ server }: Cluster): Promise<Map<string, number>> {
-  const database = await openDatabase({ url: server.url });
-  const found = new Map<string, number>();
-  // a server limits the size of its responses
-  const sql = `SELECT seq, (SELECT json_group_array(value ->> 'trace_id') FROM json_each(details)) AS traces
-    FROM log_batches WHERE seq > ? ORDER BY seq LIMIT 200`;
-  for (let last = 0; ; ) {
-    const { rows } = await database.read({ sql, args: [last] });
-    for (const { seq, traces } of rows) {
-      last = Number(seq);
-      for (const trace of JSON.parse(String(traces))) found.set(trace, (found.get(trace) ?? 0) + 1);
+/** Rows of the log by their trace, of which each look reads those that are new. */
+export class ClusterRows {
+  readonly #url: string;
+  readonly #found = new Map<string, number>();
+  #last = 0;
+
+  constructor({ server }: Cluster) {
+    this.#url = server.url;
+  }
+
+  /** How many rows each trace has. */
+  async read(): Promise<ReadonlyMap<string, number>> {
+    const database = await openDatabase({ url: this.#url });
+    // a server limits the size of its responses
+    const sql = `SELECT seq, (SELECT json_group_array(value ->> 'trace_id') FROM json_each(details)) AS traces
+      FROM log_batches WHERE seq > ? ORDER BY seq LIMIT 200`;
+    for (let hasMore = true; hasMore; ) {
+      const { rows } = await database.read({ sql, args: [this.#last] });
+      for (const { seq, traces } of rows) {
+        this.#last = Number(seq);
+        for (const trace of JSON.parse(String(traces))) this.#found.set(trace, (this.#found.get(trace) ?? 0) + 1);
+      }
+      hasMore = rows.length > 0;
     }
-    if (rows.length === 0) break;
+    await database.close();
+    return this.#found;
   }
-  await database.close();
-  return found;
+
+  /**
+   * The rows that are missing or doubled, once as many as possible are there.
+   *
+   * @param isLost Whether the row of a request may be missing.
+   */
+  async compare(loads: readonly LoadCounts[], withinMs = 60_000, isLost: (one: Served) => boolean = () => false) {
+    const served = loads.flatMap((load) => load.served).filter((one) => !isLost(one));
+    const deadline = performance.now() + withinMs;
+    for (;;) {
+      const rows = await this.read();
+      const missing = served.filter(({ trace }) => !rows.has(trace));
+      const doubled = [...rows].filter(([trace, times]) => trace.startsWith("load-") && times > 1);
+      if (missing.length === 0 || performance.now() > deadline) return { rows: rows.size, missing, doubled };
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+  }
 }
 
-/** The rows that are missing or doubled, once as many as possible are there. */
-export async function compareRows(cluster: Cluster, loads: readonly LoadCounts[], withinMs = 60_000) {
-  const traces = loads.flatMap(({ served }) => served.map(({ trace }) => trace));
-  const deadline = performance.now() + withinMs;
-  for (;;) {
-    const rows = await readRows(cluster);
-    const missing = traces.filter((trace) => !rows.has(trace));
-    const doubled = [...rows].filter(([trace, times]) => trace.startsWith("load-") && times > 1);
-    if (missing.length === 0 || performance.now() > deadline) return { rows: rows.size, missing, doubled };
-    await new Promise((resolve) => setTimeout(resolve, 500));
-  }
-}
-
-/** Seconds from an environment variable, for runs that take longer. */
-export const secondsOf = (name: string, usual: number): number => Number(process.env[name] ?? usual);
+/** A number from an environment variable, for runs that take longer. */
+export const numberOf = (name: string, usual: number): number => Number(process.env[name] ?? usual);
 
 /** A percentile of times. */
 export function percentile(times: readonly number[], part: number): number {

@@ -11,12 +11,20 @@ export interface SlowLink {
   close(): Promise<void>;
 }
 
-/** Sends on what comes, in order and late. */
+/** Sends on what comes, in order and late; what comes after a delay ended does not overtake what came in it. */
 function relay(from: Socket, to: Socket, link: SlowLink): void {
+  const waiting: (() => unknown)[] = [];
+  let lastDueAt = 0;
+  const later = (act: () => unknown) => {
+    const now = performance.now();
+    lastDueAt = Math.max(lastDueAt, now + link.delayMs);
+    waiting.push(act);
+    setTimeout(() => waiting.shift()?.(), lastDueAt - now);
+  };
   from.on("data", (bytes) => {
-    if (!link.isSilent) setTimeout(() => to.destroyed || to.write(bytes), link.delayMs);
+    if (!link.isSilent) later(() => to.destroyed || to.write(bytes));
   });
-  from.on("close", () => setTimeout(() => to.destroy(), link.delayMs));
+  from.on("close", () => later(() => to.destroy()));
   from.on("error", () => to.destroy());
 }
 
