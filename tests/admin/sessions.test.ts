@@ -37,8 +37,7 @@ interface Sessions {
 
 let traces = 0;
 /** Makes a request, and gives its row. */
-async function row(headers: Record<string, string>, body: object = helloBody) {
-  const trace = `session-trace-${traces++}`;
+async function row(headers: Record<string, string>, body: object = helloBody, trace = `session-trace-${traces++}`) {
   await (await chat(gateway, body, { "x-gateway-trace-id": trace, ...headers })).text();
   return waitForLog(gateway, trace);
 }
@@ -79,7 +78,21 @@ test("x-gateway-session-id stores the session of a request, which lists and grou
     one.data.map(({ id, total_tokens }) => ({ id, total_tokens })),
     [{ id: "s/1 ?", total_tokens: first.usage?.total_tokens }],
   );
-  const page = await sessions("page_size=1&current_page=1");
+  const comma = await row(
+    { "x-gateway-session-id": "s-2, s-3", "x-gateway-trace-id": "t, with a comma" },
+    helloBody,
+    "t, with a comma",
+  );
+  const asked = encodeURIComponent("s-2, s-3");
+  assert.deepEqual(
+    (await logs(`session_id=${asked}`)).map(({ id }) => id),
+    [comma.id, other.id],
+  );
+  assert.deepEqual(
+    (await logs(`trace_id=${encodeURIComponent(comma.trace_id)}`)).map(({ id }) => id),
+    [comma.id],
+  );
+  const page = await sessions("page_size=1&current_page=2");
   assert.deepEqual([page.data.map(({ id }) => id), page.has_more], [["s/1 ?"], false]);
   const groups = await done<{ data: { session_id: string; requests: number }[] }>(
     call(

@@ -16,6 +16,47 @@ before(async () => {
 });
 after(() => stand?.close());
 
+test("a session of 30 traces is found in the list, shows their order and its totals, and leads to each in one click", {
+  skip: noConsole,
+}, async () => {
+  const session = `${planted} / 100% a, b`;
+  for (let trace = 0; trace < 30; trace++) {
+    const headers = { "x-gateway-session-id": session, "x-gateway-trace-id": `of session ${trace}` };
+    const body = trace === 29 ? { messages: "none" } : {};
+    await chat(stand, `Turn ${trace}`, body, { ...headers, "x-gateway-span-name": `Turn ${trace}` });
+  }
+  await eventually("the rows of the session", async () => {
+    const { data } = await stand.call("GET /v1/sessions", stand.gateway.workspaceKey);
+    return Array.isArray(data) && data[0]?.requests === 30;
+  });
+
+  const one = await stand.signIn(stand.gateway.workspaceKey);
+  const { page } = one;
+  await one.open("/sessions");
+  const listed = page.locator("[data-index='0']");
+  assert.ok((await textOf(listed)).startsWith(session));
+  assert.deepEqual(await findings(one), []);
+  await listed.click();
+  await page.getByRole("heading", { level: 1, name: `Session ${session}` }).waitFor();
+  const traces = page.getByRole("list", { name: "Traces" }).getByRole("listitem");
+  await traces.nth(29).waitFor();
+  assert.equal(await traces.count(), 30);
+  const names = await traces.evaluateAll((items) => items.map((item) => item.textContent?.match(/Turn \d+/)?.[0]));
+  assert.deepEqual(
+    names,
+    Array.from({ length: 30 }, (_, trace) => `Turn ${trace}`),
+  );
+  assert.match(await textOf(page.getByRole("region", { name: "Figures of the session" })), /Requests30Errors1/);
+  assert.deepEqual(await findings(one), []);
+  assert.equal(await page.evaluate(() => Reflect.get(globalThis, "wasRun")), undefined);
+  await traces.nth(7).getByRole("link").click();
+  await page.getByRole("heading", { level: 1, name: "Trace of session 7" }).waitFor();
+  await page.getByRole("link", { name: "Open session" }).click();
+  await page.getByRole("heading", { level: 1, name: `Session ${session}` }).waitFor();
+  assertClean(one);
+  await one.context.close();
+});
+
 test("a trace of 40 spans shows its tree, its sums and its conversation as one thread", {
   skip: noConsole,
 }, async () => {

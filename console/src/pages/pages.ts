@@ -44,6 +44,13 @@ export const pages: readonly PageEntry[] = [
     nav: { group: "observe", label: text.nav.health, icon: "health" },
   },
   { path: "/logs/$id", rows: ["GET /v1/logs/{id}"], load: () => import("./logs/log.tsx") },
+  {
+    path: "/sessions",
+    rows: ["GET /v1/sessions"],
+    load: () => import("./sessions/sessions.tsx"),
+    nav: { group: "observe", label: text.sessions.title, icon: "batches" },
+  },
+  { path: "/sessions/$id", rows: ["GET /v1/sessions"], load: () => import("./sessions/session.tsx") },
   { path: "/traces/$id", rows: ["GET /v1/logs"], load: () => import("./traces/trace.tsx") },
   {
     path: "/playground",

@@ -56,6 +56,12 @@ function readItemSet(query: URLSearchParams, name: string): ReadonlySet<string> 
   return items && new Set(items);
 }
 
+/** Ids that callers choose: items of a comma list, and the whole text, since such an id may have commas. */
+function readIdSet(query: URLSearchParams, name: string): ReadonlySet<string> | undefined {
+  const items = readItems(query, name);
+  return items && new Set([...items, readParameter(query, name) ?? ""]);
+}
+
 function readMoment(query: URLSearchParams, name: string): number | undefined {
   const text = readText(query, name);
   if (text === undefined) return undefined;
@@ -130,7 +136,6 @@ const listed = [
   ["region", "region"],
   ["zero_retention", "zeroRetention"],
   ["variant", "variant"],
-  ["session_id", "session"],
 ] as const satisfies readonly (readonly [string, StringFieldName])[];
 
 const digested = [
@@ -139,12 +144,15 @@ const digested = [
   ["shadow_of", "shadowOf"],
 ] as const satisfies readonly (readonly [string, NumberFieldName])[];
 
+const sessionFilter = "session_id";
+
 /** Fields of the index that each filter compares. */
 const comparedFields: readonly (readonly [string, readonly Condition["field"][]])[] = [
   ...bounded.flatMap(([name, field]) => ["min", "max"].map((end) => [`${name}_${end}`, [field]] as const)),
   ["status_code", ["status"]],
   ...listed.map(([name, field]) => [name, [field]] as const),
   ["ai_org_model", ["provider", "model"]],
+  [sessionFilter, ["session"]],
   ...digested.map(([name, field]) => [name, [field]] as const),
   ["metadata", ["endUser"]],
   ["labels", ["region"]],
@@ -261,9 +269,11 @@ export function readRowChoice(query: URLSearchParams): RowChoice {
     const oneOf = readItemSet(query, name);
     if (oneOf) conditions.push({ field, oneOf });
   }
+  const sessions = readIdSet(query, sessionFilter);
+  if (sessions) conditions.push({ field: "session", oneOf: sessions });
   for (const [name, field] of digested) {
-    const items = readItems(query, name);
-    if (items) conditions.push({ field, oneOf: new Set(items.map(digestOfId)) });
+    const ids = readIdSet(query, name);
+    if (ids) conditions.push({ field, oneOf: new Set([...ids].map(digestOfId)) });
   }
   for (const [name, field, rules] of bounded) {
     const bounds = readBounds(query, name, rules);
@@ -277,8 +287,8 @@ export function readRowChoice(query: URLSearchParams): RowChoice {
   }
   const models = pairs && new Set(pairs.map(([provider, model]) => pairOf(provider, model)));
   const terms: RowTerms = {
-    traces: readItemSet(query, "trace_id"),
-    spans: readItemSet(query, "span_id"),
+    traces: readIdSet(query, "trace_id"),
+    spans: readIdSet(query, "span_id"),
     originals: readItemSet(query, "shadow_of"),
     models,
     rating: readBounds(query, "weighted_feedback", { min: -10, max: 10 }),

@@ -48,6 +48,15 @@ function originFacts(label: string, id: string): readonly Fact[] {
   return [[label, link]];
 }
 
+function SessionLink({ id }: { readonly id: string }): ReactNode {
+  const to = `/sessions/${encodeURIComponent(id)}`;
+  return (
+    <Anchor inherit renderRoot={(props) => <Link {...props} to={to} />}>
+      {code(id)}
+    </Anchor>
+  );
+}
+
 /** Members of a row by which the log can be filtered. */
 type SharedMember =
   | "operation"
@@ -96,6 +105,9 @@ export function LogFacts({ row }: { readonly row: LogRow }): ReactNode {
     ...shared(words.user, "user_id"),
     ...shared(words.source, "source", (source) => text.logs.sources[source] ?? source),
     ...shared(words.trace, "trace_id", code),
+    ...(row.session_id === undefined
+      ? []
+      : [[words.session, <SessionLink key="session" id={row.session_id} />] as const]),
     ...shared(words.span, "span_id", code),
     [words.id, code(textOf(row.id))],
     ...originFacts(words.replayOf, textOf(row.replay_of)),

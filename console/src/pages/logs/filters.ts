@@ -47,6 +47,7 @@ export const logFilters: readonly LogFilter[] = [
   filter("provider"),
   filter("status_code", ["2xx", "4xx", "5xx", "429", "446", "499"]),
   filter("trace_id"),
+  filter("session_id"),
   filter("api_key_id"),
   filter("user_id"),
   filter("operation", operations),

@@ -27,16 +27,16 @@ function toSpan(listed: Listed): Span {
   };
 }
 
-/** Rows of a trace, and whether it has more than are read. */
-export function useTrace(id: string) {
+/** Rows of a trace or a session, and whether it has more than are read. */
+export function useSpans(filter: "trace_id" | "session_id", id: string) {
   const scope = useLogScope();
   return useQuery({
-    queryKey: ["traces", id, scope],
+    queryKey: ["spans", filter, id, scope],
     queryFn: async ({ signal }) => {
       const rows: Span[] = [];
       let cursor: string | null = null;
       do {
-        const query: Record<string, string | number | null> = { ...scope, trace_id: id, limit: pageSize, cursor };
+        const query: Record<string, string | number | null> = { ...scope, [filter]: id, limit: pageSize, cursor };
         const page: AnswerOf<"GET /v1/logs"> = await get("/v1/logs", { query, signal });
         rows.push(...page.data.map(toSpan));
         cursor = page.next_cursor;

@@ -1,4 +1,4 @@
-import { Alert, Stack, Tabs, Text, VisuallyHidden } from "@mantine/core";
+import { Alert, Button, Stack, Tabs, Text, VisuallyHidden } from "@mantine/core";
 import { Link, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
@@ -11,7 +11,8 @@ import detail from "../logs/detail.module.css";
 import { costOf } from "../logs/row.ts";
 import { hookLanes, type Lane } from "../logs/timeline.tsx";
 import { TraceConversation } from "./conversation.tsx";
-import { type Span, useTrace } from "./data.ts";
+import { type Span, useSpans } from "./data.ts";
+import { FigureList, failedOf, sumOf } from "./figures.tsx";
 import { nameOfSpan, targetOfSpan } from "./names.ts";
 import { extentOf, type Placed, toTree } from "./spans.ts";
 import classes from "./trace.module.css";
@@ -21,11 +22,23 @@ const words = text.traces;
 /** One trace: its spans as a tree with bars of time, what they cost, and its conversation as one thread. */
 export default function Trace(): ReactNode {
   const { id = "" } = useParams({ strict: false });
-  const { data, error, refetch } = useTrace(id);
+  const { data, error, refetch } = useSpans("trace_id", id);
   const first = data?.rows.at(-1);
   const back = { to: "/logs", label: text.logs.title };
+  const session = data?.rows.find(({ listed }) => listed.session_id !== undefined)?.listed.session_id;
   return (
-    <DetailPage title={words.title(id)} about={first === undefined ? undefined : formatTime(first.start)} back={back}>
+    <DetailPage
+      title={words.title(id)}
+      about={first === undefined ? undefined : formatTime(first.start)}
+      back={back}
+      actions={
+        session !== undefined && (
+          <Button component={Link} to={`/sessions/${encodeURIComponent(session)}`} variant="default">
+            {text.sessions.open}
+          </Button>
+        )
+      }
+    >
       {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Waiting />}
       {data?.rows.length === 0 && <Empty title={words.empty} hint={words.emptyHint} />}
@@ -67,33 +80,18 @@ function TraceView({ rows }: { readonly rows: readonly Span[] }): ReactNode {
   );
 }
 
-const sum = (values: readonly (number | undefined)[]): number =>
-  values.reduce<number>((total, value) => total + (value ?? 0), 0);
-
 /** What a trace took in all. */
 function Figures({ rows }: { readonly rows: readonly Span[] }): ReactNode {
-  const failed = rows.filter(({ listed }) => (listed.status ?? 0) >= 400).length;
   const unpriced = rows.some(({ listed }) => listed.priced === false);
-  const cost = formatDollars(sum(rows.map(({ listed }) => costOf(listed))) / 100);
+  const cost = formatDollars(sumOf(rows.map(({ listed }) => costOf(listed))) / 100);
   const figures = [
     [words.requests, formatNumber(rows.length)],
-    [words.errors, formatNumber(failed)],
+    [words.errors, formatNumber(failedOf(rows))],
     [words.duration, formatDuration(extentOf(rows).length)],
-    [words.tokens, formatNumber(sum(rows.map(({ listed }) => listed.usage?.total_tokens)))],
+    [words.tokens, formatNumber(sumOf(rows.map(({ listed }) => listed.usage?.total_tokens)))],
     [words.cost, unpriced ? words.atLeast(cost) : cost],
   ] as const;
-  return (
-    <Section title={words.figures} isPlain>
-      <dl className={classes.figures}>
-        {figures.map(([label, value]) => (
-          <div key={label}>
-            <dt>{label}</dt>
-            <dd>{value}</dd>
-          </div>
-        ))}
-      </dl>
-    </Section>
-  );
+  return <FigureList title={words.figures} figures={figures} />;
 }
 
 function Spans({ rows }: { readonly rows: readonly Span[] }): ReactNode {
