@@ -145,10 +145,15 @@ function readRange(query: URLSearchParams): IdRange {
  * What the query of a list asks for.
  *
  * @param before Id of the last row that was shown, if the query continues a list.
+ * @param known Parameters of the list.
  * @throws {InvalidRequestError} AB01, naming the parameter.
  */
-export function readLogFilter(query: URLSearchParams, before: string | undefined): LogFilter {
-  const filter = readRowFilter(query, logFilters);
+export function readLogFilter(
+  query: URLSearchParams,
+  before: string | undefined,
+  known: readonly { name: string }[] = logFilters,
+): LogFilter {
+  const filter = readRowFilter(query, known);
   const limit = readInteger(query, "limit", { min: 1, max: maxLimit }) ?? defaultLimit;
   return { ...filter, limit, upper: before !== undefined && before < filter.upper ? before : filter.upper };
 }

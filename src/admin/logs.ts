@@ -1,12 +1,13 @@
 import type { CallerContext } from "../context.ts";
 import type { LogScope } from "../db/stores/log-scope.ts";
-import { listAccess, requireLogAccess, requireSeenFields, scopeOf } from "../endpoint/log-access.ts";
+import { detailScopes, listAccess, requireLogAccess, requireSeenFields, scopeOf } from "../endpoint/log-access.ts";
 import { defineKeyEndpoint, type Endpoint } from "../endpoint.ts";
 import { NotFoundError } from "../errors.ts";
 import { compressed } from "../lib/gzip.ts";
 import type { Mac } from "../lib/hash.ts";
 import { isId } from "../lib/ids.ts";
 import { jsonReply, jsonTextReply, type Reply } from "../lib/reply.ts";
+import { maxText } from "../lib/text-order.ts";
 import { withoutDenied } from "../logs/denied-fields.ts";
 import { toRow, withoutContents } from "../logs/row.ts";
 import type { HookResults } from "../schemas/hooks.ts";
@@ -15,6 +16,7 @@ import { readChoice, readParameter, requireKnownQuery } from "./core/request.ts"
 import { readScope } from "./core/row-filters.ts";
 import { allHooks, toDetail } from "./log-detail.ts";
 import { logFilters, readLogFilter, readTime, refuseFilter, rowFilters } from "./log-filter.ts";
+import { readSearch, searchFilter, searchLogs } from "./log-search.ts";
 import { tailLogs } from "./log-tail.ts";
 
 /** The string a cursor's digest covers: cursors of another tenant do not match. */
@@ -30,28 +32,29 @@ async function readCursor(query: URLSearchParams, scope: LogScope, stateMac: Mac
   return refuseFilter("cursor", "the next_cursor of the previous page");
 }
 
+const listFilters = [...logFilters, searchFilter];
+
 async function listLogs(context: CallerContext): Promise<Reply> {
   const { logReader, stateMac, control } = context.services;
   const { searchParams } = context.url;
-  const { content, own, denied } = await requireLogAccess(context);
+  const access = await requireLogAccess(context);
+  const { content, own, denied } = access;
+  const search = await readSearch(context, access);
   const call = { tenant: scopeOf(context), query: searchParams, stores: control.stores };
   const { organisationId, workspaceId } = await readScope(call, "organisation");
   const scope = { organisationId, workspaceId };
   const before = await readCursor(searchParams, scope, stateMac);
-  const { conditions, ...filter } = readLogFilter(searchParams, before);
+  const { conditions, ...filter } = readLogFilter(searchParams, before, listFilters);
   requireSeenFields(
     conditions.map(({ field }) => field),
     denied,
   );
-  const { data, next } = await logReader.list({
-    ...filter,
-    scope,
-    content,
-    denied,
-    conditions: [...conditions, ...own],
-  });
+  const question = { ...filter, scope, content, denied, conditions: [...conditions, ...own] };
+  const { data, next, more } = search
+    ? await searchLogs(search, { ...question, lower: maxText(filter.lower, search.least) }, context.services)
+    : { ...(await logReader.list(question)), more: {} };
   const next_cursor = next === null ? null : `${next}.${await stateMac(cursorText(scope, next))}`;
-  const page = JSON.stringify({ has_more: next !== null, next_cursor });
+  const page = JSON.stringify({ has_more: next !== null, next_cursor, ...more });
   return jsonTextReply(`{"object":"list","data":${data},${page.slice(1)}`);
 }
 
@@ -104,7 +107,7 @@ export const logEndpoints: readonly Endpoint[] = [
     tag: "Logs",
     summary: "List requests, newest first",
     access: listAccess,
-    query: logFilters,
+    query: listFilters,
     response: LogList,
     handle: async (context) => compressed(await listLogs(context), context.headers),
   }),
@@ -123,7 +126,7 @@ export const logEndpoints: readonly Endpoint[] = [
     reserved: { id: otherPaths },
     tag: "Logs",
     summary: "Show one request with its bodies",
-    access: { keys: "any", scopes: ["logs.view", "logs.read", "logs.write", "completions.write"] },
+    access: { keys: "any", scopes: detailScopes },
     query: detailQuery,
     response: ShownLog,
     handle: async (context) => compressed(await readLog(context), context.headers),

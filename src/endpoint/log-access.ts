@@ -11,6 +11,9 @@ import { readLogSight } from "./role.ts";
 /** Who may list and follow rows. */
 export const listAccess: KeyAccess = { keys: "any", scopes: ["logs.list", "logs.view"] };
 
+/** Scopes that open a row with its contents. */
+export const detailScopes = ["logs.view", "logs.read", "logs.write", "completions.write"] as const;
+
 /** Whose rows a caller sees. */
 export function scopeOf({ principal: { organisationId, workspaceId } }: Pick<CallerContext, "principal">): LogScope {
   return { organisationId, workspaceId };

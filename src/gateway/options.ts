@@ -93,7 +93,7 @@ export interface GatewayOptions {
     places?: LogPlaces,
   ) => LogWriter & Partial<TailReader>;
   /** Reads lists and figures of the log off the request loop, unless the database is in memory. */
-  createLogReader?: (location: DatabaseLocation) => LogReader;
+  createLogReader?: (location: DatabaseLocation, contents: LogContentSettings) => LogReader;
   /** Counts tokens off the request loop. Default: on it, where the first count holds it for 200 to 500 milliseconds. */
   countTokens?: TokenCounter;
   /**
@@ -202,6 +202,15 @@ export interface LogPlaces {
   waitsForRecover?: boolean;
   /** The object store for headers and bodies. */
   objects?: S3Settings;
+}
+
+/** What a reader of the log needs to search contents. */
+export interface LogContentSettings {
+  readonly redaction: RedactionSettings;
+  /** Days that contents are shown. */
+  readonly days: number;
+  /** The object store for headers and bodies. */
+  readonly objects?: S3Settings;
 }
 
 /** Settings of the cache of responses. */

@@ -18,7 +18,7 @@ import { createContentSealingStore } from "../db/stores/content-sealing.ts";
 import { createFeedbackStore } from "../db/stores/feedback.ts";
 import { createLogExportStore } from "../db/stores/log-exports.ts";
 import { createIndexStores } from "../db/stores/log-index.ts";
-import { createLogSegmentStore, type LogSegmentStore } from "../db/stores/log-segments.ts";
+import { createLogSegmentStore } from "../db/stores/log-segments.ts";
 import { createLogTailStore } from "../db/stores/log-tail.ts";
 import { createLogStore, type LogStore } from "../db/stores/logs.ts";
 import { VectorStoreStore } from "../db/stores/vector-stores.ts";
@@ -41,12 +41,9 @@ import { LogTail } from "../logs/follow/log-tail.ts";
 import { readTailPage, type TailReader } from "../logs/follow/page.ts";
 import { createHandedLog, RefusedRowsError } from "../logs/handed/handed-log.ts";
 import { createIndexedLog } from "../logs/index/indexed-log.ts";
-import { LogIndex } from "../logs/index/log-index.ts";
 import { LimitJournal, replayJournals } from "../logs/journal.ts";
 import { createLateHookQueue, type LateHookQueue } from "../logs/late-hooks.ts";
 import { createLogQueue, defaultWaitingLimits, type LogQueue } from "../logs/queue.ts";
-import { createIndexReader } from "../logs/read/index-reader.ts";
-import type { LogReader } from "../logs/read/log-reader.ts";
 import { describeLoss } from "../logs/record.ts";
 import { createRedactor, type RedactionSettings, type Redactor } from "../logs/redact.ts";
 import type { WaitingLimits } from "../logs/waiting-rows.ts";
@@ -66,6 +63,7 @@ import { createOwnGuardrails } from "./guardrails.ts";
 import { createIdentity } from "./identity.ts";
 import { createLimits } from "./limit-store.ts";
 import { createLoad } from "./load.ts";
+import { createReader } from "./log-reader.ts";
 import { createMcp } from "./mcp.ts";
 import { createMetrics, requestMetricsOf } from "./metrics.ts";
 import { type GatewayOptions, retentionDaysOf, warnOf } from "./options.ts";
@@ -118,9 +116,6 @@ function redactionOf(
 /** Longest time a request for a log row waits for the object store. */
 const contentTimeoutMs = 15_000;
 
-/** Most bytes of the log's index that stay in memory. */
-const indexCacheBytes = 64 * 2 ** 20;
-
 type IndexedLog = ReturnType<typeof createIndexedLog>;
 
 /** The writer the host offers for files, else one that shares the gateway's connection. */
@@ -164,14 +159,6 @@ function createWriter(
     },
   };
   return createLogWriter(store, redactor);
-}
-
-/** The reader the host offers for files and servers, else one that shares the gateway's connection. */
-function createReader(options: GatewayOptions, { database }: ServiceParts, segments: LogSegmentStore): LogReader {
-  const url = options.database ?? ":memory:";
-  if (options.createLogReader && url !== ":memory:") return options.createLogReader(locationOf(options));
-  const index = new LogIndex(segments, indexCacheBytes);
-  return createIndexReader({ index, segments, feedback: createFeedbackStore(database) });
 }
 
 /** Most rows that wait. When the last quarter is reached, no request begins, and those that run find room. */
@@ -236,7 +223,11 @@ function createLog(
     warn: warnOf(options),
     flushAfterMs: options.logFlushMs,
   });
-  const logReader = createReader(options, parts, logSegments);
+  const logReader = createReader(options, parts.database, {
+    redaction,
+    segments: logSegments,
+    contents: { store: logStore, redactor },
+  });
   const used = { record: queue.add.bind(queue), logRoom: queue, limitJournal };
   return { ...used, logStore, lateHooks, logReader, logSegments, logTail, stateMac, redactor, writer, queue };
 }

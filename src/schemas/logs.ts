@@ -400,6 +400,18 @@ export const LogList = v.object({
   data: v.array(ShownRow),
   has_more: v.boolean(),
   next_cursor: v.nullable(v.string()),
+  /** What a search looked at for this page. */
+  search: v.optional(
+    v.object({
+      from: v.nullable(v.string()),
+      to: v.nullable(v.string()),
+      rows_scanned: v.number(),
+      /** Characters of bodies that were read. */
+      characters_scanned: v.number(),
+      /** Rows whose contents are in an object store that does not respond. */
+      rows_unavailable: v.number(),
+    }),
+  ),
 });
 
 /** Response of `GET /sessions`. A session lacks the figures that the organisation denies. */

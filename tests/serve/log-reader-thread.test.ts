@@ -30,8 +30,8 @@ test("a list on a thread has a row as soon as it is stored, and a thread that en
   const reader: ReturnType<typeof createLogReaderThread>[] = [];
   const gateway = await createTestGateway({
     inFile: true,
-    createLogReader: (location) => {
-      reader.push(createLogReaderThread(location));
+    createLogReader: (location, contents) => {
+      reader.push(createLogReaderThread(location, contents));
       return reader[0] as ReturnType<typeof createLogReaderThread>; // added in the line before
     },
   });
@@ -62,9 +62,12 @@ test("a list on a thread has a row as soon as it is stored, and a thread that en
   }
 });
 
+const redaction = { key: new Uint8Array(32), keyPrefix: "gk", sensitiveNames: [], aliasPrefixes: [] };
+const contents = { redaction, days: 30 };
+
 test("questions fail while the thread cannot read, and the gateway closes", async () => {
   const folder = createTemporaryFolder();
-  const reader = createLogReaderThread({ url: `file:${folder.path}/empty.db` });
+  const reader = createLogReaderThread({ url: `file:${folder.path}/empty.db` }, contents);
   try {
     await assert.rejects(reader.count(rows), /no such table/);
     await assert.rejects(reader.find({ ...rows, limit: 1 }), /no such table/);

@@ -22,10 +22,13 @@ import type {
   LogReader,
   NewestRows,
   PeriodQuestion,
+  SearchPage,
+  SearchQuestion,
   WantedRows,
 } from "./log-reader.ts";
 import { PeriodSummary } from "./period-summary.ts";
 import type { Ratings } from "./ratings.ts";
+import { type SearchedContents, searchRows } from "./search/search-rows.ts";
 import { visitParts } from "./sums.ts";
 import { FeedbackReader, feedbackBytes, feedbackTest } from "./trace-feedback.ts";
 import { Vocabularies, type Vocabulary } from "./vocabulary.ts";
@@ -33,6 +36,10 @@ import { Vocabularies, type Vocabulary } from "./vocabulary.ts";
 /** Questions that are answered at once: lists, and the longer ones for figures. Others wait. */
 const listsAtOnce = 4;
 const figuresAtOnce = 2;
+const searchesAtOnce = 1;
+
+/** Rows that a search looks at before it answers. */
+const rowsOfSearch = 1_000;
 
 /** Most bytes of strings that stay in memory for the next question. */
 const vocabularyBytes = 32 * 2 ** 20;
@@ -42,6 +49,8 @@ interface ReaderParts {
   readonly index: LogIndex;
   readonly segments: LogSegmentStore;
   readonly feedback: FeedbackStore;
+  /** What a search reads. */
+  readonly contents: SearchedContents;
 }
 
 /** Visits rows that are requests, and rows that are parts of them. */
@@ -55,8 +64,11 @@ class IndexReader implements LogReader {
   readonly #vocabularies = new Vocabularies(vocabularyBytes);
   readonly #lists = new FairGate(listsAtOnce);
   readonly #figures = new FairGate(figuresAtOnce);
+  readonly #searches = new FairGate(searchesAtOnce);
+  readonly #contents: SearchedContents;
 
-  constructor({ index, segments, feedback }: ReaderParts) {
+  constructor({ index, segments, feedback, contents }: ReaderParts) {
+    this.#contents = contents;
     this.#index = index;
     this.#segments = segments;
     this.#feedback = new FeedbackReader(feedback, feedbackBytes);
@@ -68,6 +80,10 @@ class IndexReader implements LogReader {
 
   list(question: ListQuestion): Promise<ListPage> {
     return this.#lists.run(question.scope.organisationId, () => this.#list(question));
+  }
+
+  search(question: SearchQuestion): Promise<SearchPage> {
+    return this.#searches.run(question.scope.organisationId, () => this.#search(question));
   }
 
   count(question: WantedRows): Promise<number> {
@@ -121,14 +137,29 @@ class IndexReader implements LogReader {
     const found = await this.#find({ ...wanted, limit: limit + 1 });
     const page = found.slice(0, limit);
     const next = found.length > limit ? (page.at(-1)?.id ?? null) : null;
-    const stored = await this.#segments.readRows(wanted.scope, page);
+    return { data: await this.#show(page, { content, denied, ...wanted }), next };
+  }
+
+  /** Rows that were found, in JSON. */
+  async #show(page: readonly FoundRow[], { content, denied, scope, terms }: Omit<ListQuestion, "limit">) {
+    const stored = await this.#segments.readRows(scope, page);
     const rows = page
       // a row that was removed meanwhile is left out, and one whose trace or span has the same digest
       .flatMap(({ id }) => stored.get(id) ?? [])
-      .filter((row) => meetsTerms(row, wanted.terms))
+      .filter((row) => meetsTerms(row, terms))
       .map(toRow)
       .map((row) => withoutDenied(content ? row : withoutContents(row), denied));
-    return { data: JSON.stringify(rows), next };
+    return JSON.stringify(rows);
+  }
+
+  async #search({ words, sides, ...question }: SearchQuestion): Promise<SearchPage> {
+    const { scope, limit } = question;
+    const rows = await this.#find({ ...question, limit: rowsOfSearch + 1 });
+    const search = { scope, words, sides, limit };
+    const result = await searchRows(rows.slice(0, rowsOfSearch), search, this.#contents);
+    const next = result.rows < rows.length ? (result.last?.id ?? null) : null;
+    const { rows: looked, characters, unavailable } = result;
+    return { data: await this.#show(result.found, question), next, rows: looked, characters, unavailable };
   }
 
   async #count(wanted: WantedRows): Promise<number> {

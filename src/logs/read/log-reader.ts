@@ -4,6 +4,7 @@ import type { DeniedFields } from "../denied-fields.ts";
 import type { FoundRow } from "../index/find-rows.ts";
 import type { RowFilter } from "../index/row-test.ts";
 import type { GroupOptions } from "./groups.ts";
+import type { SearchedSide } from "./search/search-rows.ts";
 
 /** Which rows are wanted, and whose. Like all that a reader is asked it is plain data: another thread may answer. */
 export interface WantedRows extends RowFilter {
@@ -32,6 +33,20 @@ export interface ListPage {
   readonly next: string | null;
 }
 
+/** A page of the rows whose contents have words. */
+export interface SearchQuestion extends ListQuestion {
+  /** As `readWords` writes them. */
+  readonly words: readonly string[];
+  readonly sides: readonly SearchedSide[];
+}
+
+/** The rows that were found, and what was looked at for them. The next page goes on behind that. */
+export interface SearchPage extends ListPage {
+  readonly rows: number;
+  readonly characters: number;
+  readonly unavailable: number;
+}
+
 /** A graph of rows that began in a period. */
 export interface GraphQuestion extends WantedRows {
   readonly name: GraphName;
@@ -58,6 +73,8 @@ export interface LogReader {
   find(question: NewestRows): Promise<FoundRow[]>;
   /** A page of a list, as the API shows it. */
   list(question: ListQuestion): Promise<ListPage>;
+  /** A page of a search. */
+  search(question: SearchQuestion): Promise<SearchPage>;
   /** How many rows there are. */
   count(question: WantedRows): Promise<number>;
   /** A graph, in JSON. */
