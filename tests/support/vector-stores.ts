@@ -49,9 +49,13 @@ export async function startVectorUpstream(
   return started;
 }
 
-/** Stores the provider `@vectors` of the upstream in the workspace. */
-export async function storeVectorProvider(gateway: TestGateway, upstream: { url: string }): Promise<void> {
-  const as = { key: workspaceKey };
+/** Stores the provider `@vectors` of the upstream in the workspace of the key, or in another. */
+export async function storeVectorProvider(
+  gateway: TestGateway,
+  upstream: { url: string },
+  { key = workspaceKey, ...place }: { key?: string; workspace_id?: string } = {},
+): Promise<void> {
+  const as = { key };
   const integration = {
     name: "vectors-i",
     slug: "vectors-i",
@@ -59,9 +63,10 @@ export async function storeVectorProvider(gateway: TestGateway, upstream: { url:
     key: "vectors-key",
     configurations: { custom_host: `${upstream.url}/v1` },
     create_default_provider: false,
+    ...place,
   };
   await done(call(gateway, "POST /integrations", { ...as, body: integration }));
-  const provider = { name: "vectors", slug: "vectors", integration_id: "vectors-i" };
+  const provider = { name: "vectors", slug: "vectors", integration_id: "vectors-i", ...place };
   await done(call(gateway, "POST /providers", { ...as, body: provider }));
 }
 

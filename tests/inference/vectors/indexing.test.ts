@@ -1,8 +1,19 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
+import { readMasterKeys } from "../../../src/auth/master-keys.ts";
+import { createVault } from "../../../src/control/vault.ts";
+import { VectorStores } from "../../../src/control/vector-stores/vector-stores.ts";
+import { createControlStores } from "../../../src/db/stores/control.ts";
 import { VectorStoreStore } from "../../../src/db/stores/vector-stores.ts";
-import { createTemporaryFolder, createTestClock, createTestGateway } from "../../support/gateway.ts";
+import { call, done } from "../../support/control.ts";
+import {
+  adminKey,
+  createTemporaryFolder,
+  createTestClock,
+  createTestGateway,
+  masterKeys,
+} from "../../support/gateway.ts";
 import { eventually } from "../../support/upstream.ts";
 import {
   addText,
@@ -100,6 +111,52 @@ test("an expired store cannot be searched, and loses its content; a deleted file
   for (const row of left) await store.removeFile(row);
   assert.equal((await database.read("SELECT count(*) AS n FROM vector_store_blocks")).rows[0]?.n, 1);
   assert.equal((await client.vectorStores.search(lasting, { query: "cat" })).data.length, 1);
+  await gateway.close();
+  await upstream.close();
+});
+
+test("nothing of the vector stores of a deleted workspace can be read, and the cleanup removes it", async () => {
+  const upstream = await startVectorUpstream();
+  const gateway = await createTestGateway({ inFile: true });
+  const as = { key: adminKey };
+  const made = await done(call<{ id: string }>(gateway, "POST /admin/workspaces", { ...as, body: { name: "Gone" } }));
+  const body = { name: "gone", workspace_id: made.id, scopes: ["completions.write"] };
+  const { key } = await done(call<{ key: string }>(gateway, "POST /api-keys/workspace/service", { ...as, body }));
+  await storeVectorProvider(gateway, upstream, { ...as, workspace_id: made.id });
+  const client = createClient(gateway, { "x-gateway-api-key": key });
+  const store = await createStore(client);
+  const file = await addText(client, store, { text: "A secret cat." });
+  const lasting = createClient(gateway);
+  await done(
+    call(gateway, `DELETE /admin/workspaces/${made.id}`, { ...as, body: { name: "Gone", force_delete: true } }),
+  );
+  await assert.rejects(client.vectorStores.search(store, { query: "cat" }), { status: 401 });
+  for (const by of [
+    lasting,
+    createClient(gateway, { "x-gateway-api-key": adminKey, "x-gateway-workspace": made.id }),
+  ]) {
+    for (const read of [
+      () => by.vectorStores.retrieve(store),
+      () => by.vectorStores.search(store, { query: "cat" }),
+      () => by.vectorStores.files.content(file, { vector_store_id: store }),
+    ]) {
+      await assert.rejects(read(), (error: { status: number }) => [401, 403, 404].includes(error.status));
+    }
+  }
+  const database = await gateway.openFile();
+  const stores = createControlStores(database);
+  const [masterKey] = readMasterKeys(masterKeys);
+  const vault = createVault([masterKey ?? assert.fail()]);
+  const clock = createTestClock(Date.now());
+  await new VectorStores({ store: new VectorStoreStore(database), stores, vault, clock }).cleanUp();
+  const { rows } = await database.read({
+    sql: `SELECT (SELECT count(*) FROM vector_store_blocks WHERE store_id = ?1) AS blocks,
+      (SELECT count(*) FROM vector_store_files WHERE store_id = ?1) AS files,
+      (SELECT count(*) FROM vector_stores WHERE id = ?1) AS stores,
+      (SELECT count(*) FROM secrets WHERE record_id = ?1) AS secrets`,
+    args: [store],
+  });
+  assert.deepEqual({ ...rows[0] }, { blocks: 0, files: 0, stores: 0, secrets: 0 });
   await gateway.close();
   await upstream.close();
 });
