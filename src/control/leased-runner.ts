@@ -3,7 +3,8 @@ import type { Clock } from "../lib/clock.ts";
 
 /** A runner that is silent for this long has lost its rows, in milliseconds. */
 export const leaseMs = 60_000;
-const renewEveryMs = 15_000;
+/** Part of this time after which the lease of a row is renewed, as a step may take longer. */
+const renewalShare = 1 / 4;
 /** Rows examined in one search. */
 const maxExamined = 50;
 
@@ -34,6 +35,8 @@ interface LeasedRunnerOptions<Row> {
   readonly atOnce: number;
   /** Milliseconds between two searches for rows without a runner. */
   readonly lookEveryMs: number;
+  /** A runner that is silent for this long has lost its rows, in milliseconds. Default: `leaseMs`. */
+  readonly leaseMs?: number;
 }
 
 /** A row that this process works on. */
@@ -68,6 +71,7 @@ export function createSleep() {
 /** Works on rows in the background. All processes share them: each row is held by a lease while one works on it. */
 export abstract class LeasedRunner<Row extends LeasedRow> {
   readonly #options: LeasedRunnerOptions<Row>;
+  readonly #leaseMs: number;
   /** Names this runner among those of all processes. */
   protected readonly owner = crypto.randomUUID();
   readonly #running = new Map<string, Run<Row> & { readonly done: Promise<void> }>();
@@ -79,6 +83,7 @@ export abstract class LeasedRunner<Row extends LeasedRow> {
 
   constructor(options: LeasedRunnerOptions<Row>) {
     this.#options = options;
+    this.#leaseMs = options.leaseMs ?? leaseMs;
   }
 
   /**
@@ -149,7 +154,7 @@ export abstract class LeasedRunner<Row extends LeasedRow> {
       if (this.#isStopping) return;
       const name = this.nameOf(free);
       if (this.#running.has(name) || !this.#hasRoomFor(free)) continue;
-      const { owner: leaseOwner, until: leaseUntil } = this.lease(leaseMs);
+      const { owner: leaseOwner, until: leaseUntil } = this.lease(this.#leaseMs);
       if (!(await store.claim(free, { owner: leaseOwner, until: leaseUntil }, clock.now()))) continue;
       const run = { row: { ...free, leaseOwner, leaseUntil }, lost: new AbortController() };
       const done = this.#run(run).finally(() => {
@@ -169,7 +174,7 @@ export abstract class LeasedRunner<Row extends LeasedRow> {
   /** Extends the hold on a row, or ends its calls. */
   #hold({ row, lost }: Run<Row>): void {
     const { store, warn, nouns } = this.#options;
-    store.renew(row, this.lease(leaseMs)).then(
+    store.renew(row, this.lease(this.#leaseMs)).then(
       (isHeld) => {
         if (!isHeld) lost.abort();
       },
@@ -179,7 +184,7 @@ export abstract class LeasedRunner<Row extends LeasedRow> {
 
   async #run(run: Run<Row>): Promise<void> {
     const { row, lost } = run;
-    const renewal = setInterval(() => this.#hold(run), renewEveryMs);
+    const renewal = setInterval(() => this.#hold(run), this.#leaseMs * renewalShare);
     try {
       await this.work(row, AbortSignal.any([this.#aborter.signal, lost.signal]));
     } catch (error) {

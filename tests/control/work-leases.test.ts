@@ -52,13 +52,15 @@ test("a process that was paused writes nothing into an export that another one t
     await database.orm.insert(logExports).values({ id: "e", ...tenant, ...common, status: "in_progress" });
     const [free] = await store.listFree(0, 1);
     assert.ok(free);
-    const held = await store.claim(free, { owner: "one", until: 6 }, 0);
+    assert.equal(await store.claim(free, { owner: "one", until: 6 }, 0), true);
+    const held = await store.reload(free, "one");
     assert.ok(held);
-    assert.equal(await store.claim(free, { owner: "two", until: 11 }, 5), undefined);
+    assert.equal(await store.claim(free, { owner: "two", until: 11 }, 5), false);
     // the first one is paused until its lease is over
-    const taken = await store.claim(free, { owner: "two", until: 13 }, 7);
+    assert.equal(await store.claim(free, { owner: "two", until: 13 }, 7), true);
+    const taken = await store.reload(free, "two");
     assert.ok(taken);
-    await store.renew(held, "one", 100);
+    assert.equal(await store.renew(held, { owner: "one", until: 100 }), false);
     await store.release(held, "one", 0);
     assert.equal(await store.reload(held, "one"), undefined);
     await assert.rejects(store.write([store.step(held, "one", { written: 7 })]), isConflict);

@@ -3,6 +3,7 @@ import { and, asc, eq, inArray, lt, lte, ne, type SQL, sql } from "drizzle-orm";
 import { type Database, type Statement, toStatement } from "../client.ts";
 import { type LogExportRow, logExports } from "../tables/log-exports.ts";
 import { workspaces } from "../tables/tenants.ts";
+import type { Lease } from "./batches.ts";
 
 /** Queries on exports beyond those of the tenant store: for what writes their files, and has no tenant. */
 export interface LogExportStore {
@@ -10,12 +11,12 @@ export interface LogExportStore {
   write(statements: readonly InStatement[]): Promise<void>;
   /** Running exports that no process holds, those that waited longest first. */
   listFree(now: number, limit: number): Promise<LogExportRow[]>;
-  /** Takes an export that no process holds; undefined if another was faster. */
-  claim(row: LogExportRow, lease: { owner: string; until: number }, now: number): Promise<LogExportRow | undefined>;
+  /** Takes an export that no process holds; false if another was faster. */
+  claim(row: LogExportRow, lease: Lease, now: number): Promise<boolean>;
   /** The export, while it runs and this process holds it. */
   reload(row: LogExportRow, owner: string): Promise<LogExportRow | undefined>;
-  /** Holds an export on, until this time. */
-  renew(row: LogExportRow, owner: string, leaseUntil: number): Promise<void>;
+  /** Holds an export on; false if it ended, or another process has it. */
+  renew(row: LogExportRow, lease: Lease): Promise<boolean>;
   /** Gives an export back. It is taken again after this time. */
   release(row: LogExportRow, owner: string, leaseUntil: number): Promise<void>;
   /** One step. Its transaction fails with a conflict if the export no longer runs, or another process took the step. */
@@ -58,11 +59,12 @@ export function createLogExportStore(database: Database): LogExportStore {
       const isFree = and(ofRow(row), eq(logExports.status, running), lte(logExports.leaseUntil, now));
       const changes = { leaseOwner: owner, leaseUntil: until };
       await database.write([toStatement(orm.update(logExports).set(changes).where(isFree))]);
-      return await reload(row, owner);
+      return (await reload(row, owner)) !== undefined;
     },
-    async renew(row, owner, leaseUntil) {
+    async renew(row, { owner, until: leaseUntil }) {
       const mine = and(ofRow(row), eq(logExports.status, running), eq(logExports.leaseOwner, owner));
       await database.write([toStatement(orm.update(logExports).set({ leaseUntil }).where(mine))]);
+      return (await reload(row, owner)) !== undefined;
     },
     async release(row, owner, leaseUntil) {
       const mine = and(ofRow(row), eq(logExports.leaseOwner, owner));

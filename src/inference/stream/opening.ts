@@ -90,6 +90,8 @@ export class StreamOpening {
   readonly #pace = new Pace();
   #heldSince: number | undefined;
   #bytes = 0;
+  /** Data of the first event, which is checked before the others. */
+  #checked: string | undefined;
   /** A read that runs; whoever reads next waits for it. */
   #pending: Promise<Read> | undefined;
 
@@ -125,6 +127,7 @@ export class StreamOpening {
       const event = bytes && readFirstEventOf(bytes);
       if (bytes && event) {
         checkEvent(event.data, this.#options);
+        this.#checked = event.data;
         return bytes;
       }
       // endless blank lines and comments are not a stream
@@ -175,7 +178,9 @@ export class StreamOpening {
         if (made) this.#made.push(made);
         return true;
       }
-      for (const { data } of readEvents(decoder.decode(block))) checkEvent(data, this.#options);
+      for (const { data } of readEvents(decoder.decode(block))) {
+        if (data !== this.#checked) checkEvent(data, this.#options);
+      }
       this.#bytes += block.length;
       if (this.#bytes > maxEventBytes) throw new EventTooLongError();
       // a copy: the cutter reuses its buffer
