@@ -1,3 +1,4 @@
+import { type AlertRunner, createAlertRunner } from "./admin/alert-rules/runner.ts";
 import { adminEndpoints } from "./admin/endpoints.ts";
 import { createLogExportRunner, type LogExportRunner } from "./admin/log-exports/runner.ts";
 import { metricsPath } from "./admin/metrics.ts";
@@ -5,9 +6,11 @@ import type { FirstKeys } from "./auth/first-start.ts";
 import { consoleEndpoints } from "./console/endpoints.ts";
 import type { ConnectionInfo, Services } from "./context.ts";
 import type { Database } from "./db/client.ts";
+import { AlertRuleStore } from "./db/stores/alert-rules.ts";
 import { toErrorReply, UnavailableError } from "./errors.ts";
 import { joinOwner, serveCrew } from "./gateway/crew.ts";
 import { openData } from "./gateway/data.ts";
+import { defaultAlerts } from "./gateway/limit-store.ts";
 import { type OwnHandle, ownHandle } from "./gateway/operator.ts";
 import { type GatewayOptions, retentionDaysOf, warnOf } from "./gateway/options.ts";
 import { createServices } from "./gateway/services.ts";
@@ -58,6 +61,7 @@ interface RunningGateway {
   batchRunner: BatchRunner;
   vectorRunner: VectorRunner;
   exportRunner: LogExportRunner;
+  alertRunner: AlertRunner;
   firstKeys: FirstKeys | undefined;
   stopTimers(): void;
   /** Ends what keeps the last known state of the database. */
@@ -147,15 +151,21 @@ const idle = { stop: async () => {} };
 /** Starts what works in the background, in the process that owns the database. */
 function startRunners(
   options: GatewayOptions,
-  services: Services,
-): Pick<RunningGateway, "batchRunner" | "vectorRunner" | "exportRunner"> {
-  if (options.owner) return { batchRunner: idle, vectorRunner: idle, exportRunner: idle };
+  { services, database }: Pick<RunningGateway, "services" | "database">,
+): Pick<RunningGateway, "batchRunner" | "vectorRunner" | "exportRunner" | "alertRunner"> {
+  if (options.owner) return { batchRunner: idle, vectorRunner: idle, exportRunner: idle, alertRunner: idle };
   const warn = warnOf(options);
   services.limitAlerts.start();
   return {
     batchRunner: createBatchRunner({ ...defaultBatches, ...options.batches, services, warn }),
     vectorRunner: createVectorRunner({ services, warn }),
     exportRunner: createLogExportRunner({ services, warn }),
+    alertRunner: createAlertRunner({
+      services,
+      store: new AlertRuleStore(database),
+      settings: { ...defaultAlerts, ...options.alerts },
+      warn,
+    }),
   };
 }
 
@@ -178,7 +188,7 @@ async function closeRunning(open: RunningGateway, activity: ReturnType<typeof cr
   open.services.limitQueues.drain(0);
   // their rows are written before the log closes
   await endStreams(open.services);
-  await Promise.all([open.batchRunner.stop(batchCloseMs), open.vectorRunner.stop(0)]);
+  await Promise.all([open.batchRunner.stop(batchCloseMs), open.vectorRunner.stop(0), open.alertRunner.stop(0)]);
   await abortCalls(open.services, activity);
   await open.exportRunner.stop();
   open.stopTimers();
@@ -213,7 +223,7 @@ async function openRunning(options: GatewayOptions, own: GatewayParts): Promise<
   const stopTimers = startTimers({ services, writer, startLooks }, options);
   const stopSnapshot = followSnapshot(options, { ...data, control: services.control, recover });
   const handle = createSurfaces(listEndpoints(options), options.serverMode ?? "unified", { services, activity });
-  const runners = startRunners(options, services);
+  const runners = startRunners(options, { services, database: data.database });
   const leave = await joinProcesses(options, { services, writer });
   const { database, installation } = data;
   return { ...made, ...runners, database, handle, stopTimers, stopSnapshot, leave, firstKeys: installation.firstKeys };

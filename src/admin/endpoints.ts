@@ -8,6 +8,7 @@ import { mcpPushEndpoints } from "../mcp/admin/mcp-pushes.ts";
 import { mcpServerEndpoints } from "../mcp/admin/mcp-servers.ts";
 import { mcpSyncEndpoints } from "../mcp/admin/mcp-sync.ts";
 import { mcpUserAccessEndpoints } from "../mcp/admin/mcp-user-access.ts";
+import { alertRuleEndpoints } from "./alert-rules/alert-rules.ts";
 import { analyticsEndpoints } from "./analytics/endpoints.ts";
 import { apiKeyEndpoints } from "./api-keys/api-keys.ts";
 import { auditLogEndpoints } from "./audit-logs.ts";
@@ -63,6 +64,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...analyticsEndpoints,
   ...healthSummaryEndpoints,
   ...targetHealthEndpoints,
+  ...alertRuleEndpoints,
   ...feedbackEndpoints,
   ...cacheEndpoints,
   ...configEndpoints,

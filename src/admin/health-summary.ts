@@ -11,7 +11,7 @@ import { isShownColumn } from "./analytics/group-query.ts";
 import { findWanted } from "./analytics/wanted.ts";
 import { type AdminCall, type AnswerOf, defineRead } from "./core/endpoint.ts";
 import { toIso } from "./core/request.ts";
-import { idsBetween, readRowChoice, sharedFilters } from "./core/row-filters.ts";
+import { countedSources, idsBetween, readRowChoice, sharedFilters } from "./core/row-filters.ts";
 import { listTargets } from "./target-health.ts";
 
 type Kind = (typeof healthKinds)[number];
@@ -25,8 +25,6 @@ const degradedFrom = 5;
 const failingFrom = 50;
 /** Requests below which a group is ok. */
 const fewRequests = 5;
-/** Sources that count unless the call names others: neither sessions of the console nor checks of targets. */
-const countedSources = "gateway,custom,otel";
 
 const columns: readonly GroupColumnName[] = ["error_count", "p95_latency", "p95_first_token", "last_seen"];
 const figure = v.optional(v.nullable(v.number()), null);

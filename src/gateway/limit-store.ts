@@ -96,7 +96,8 @@ function isShared({ workers = 1, crew }: GatewayOptions, { remote }: Pick<LimitP
   return remote || (workers > 1 && !crew);
 }
 
-const defaultAlerts = { timeoutMs: 10_000, lookEveryMs: 10_000 };
+/** How alerts are delivered, unless options say otherwise. */
+export const defaultAlerts = { timeoutMs: 10_000, lookEveryMs: 10_000 };
 
 /** Alerts of what counters reach. */
 function createAlerts(

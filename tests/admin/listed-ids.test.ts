@@ -47,6 +47,9 @@ const makers: Record<string, { key?: string; make?(): Promise<unknown>; deletion
       return own("POST /model-aliases", { name: unique(), target: { config: slug } });
     },
   },
+  "/alert-rules": {
+    make: () => own("POST /alert-rules", { name: unique(), metric: "requests", threshold: 1, destinations: [] }),
+  },
   "/guardrails": { make: () => own("POST /guardrails", { name: unique(), checks, actions: {} }) },
   "/admin/v2/guardrails": {
     key: adminKey,

@@ -109,6 +109,13 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
   const usageLimit = await post("/policies/usage-limits", { ...policy, type: "cost", credit_limit: 1 });
   const rateLimit = await post("/policies/rate-limits", { ...policy, type: "requests", unit: "rpm", value: 1 });
   const { group_by: _, ...conditional } = policy;
+  const alertRule = await post("/alert-rules", {
+    name: `${marker}-alert`,
+    metric: "requests",
+    threshold: 1,
+    destinations: [],
+    workspace_id,
+  });
   const labelPolicy = await post("/policies/labels", { ...conditional, require_labels: { region: "eu" } });
   const { id: invite } = await post("/admin/users/invites", {
     email: `${marker}@example.com`,
@@ -133,6 +140,7 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
     usageLimit: [usageLimit.id],
     rateLimit: [rateLimit.id],
     labelPolicy: [labelPolicy.id],
+    alertRule: [alertRule.id],
     workspace: [workspace_id, `${marker}-workspace`],
   };
 }
@@ -448,6 +456,10 @@ const references: readonly [route: string, build: (name: string, own: Place) => 
   [
     "POST /policies/rate-limits",
     (name) => ({ conditions, group_by: grouping, type: "tokens", unit: "rpm", value: 1, workspace_id: name }),
+  ],
+  [
+    "POST /alert-rules",
+    (name) => ({ name: "x", metric: "requests", threshold: 1, destinations: [], workspace_id: name }),
   ],
   ["POST /policies/labels", (name) => ({ conditions, require_labels: { region: "eu" }, workspace_id: name })],
   ["POST /api-keys/workspace/service", (name) => ({ name: "x", scopes: ["logs.view"], workspace_id: name })],

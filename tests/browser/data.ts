@@ -31,6 +31,8 @@ export async function fillStand({ gateway, call, workspaceId }: ConsoleStand, na
   await make("/v1/policies/usage-limits", { name, conditions, group_by: group, type: "cost", credit_limit: 10 });
   // requests of tests have no such metadata
   const secret = [{ key: "metadata.class", value: "secret" }];
+  const destinations = [{ type: "email", to: ["ada@example.com"] }];
+  await make("/v1/alert-rules", { name, metric: "requests", threshold: 0, destinations });
   await make("/v1/policies/labels", { name, conditions: secret, require_labels: { region: "eu" } });
   await make("/v1/policies/rate-limits", {
     name,

@@ -5,7 +5,7 @@ import { after, before, test } from "node:test";
 import { eventually } from "../support/eventually.ts";
 import { findings } from "./axe.ts";
 import { chat } from "./data.ts";
-import { assertClean, type ConsoleStand, noConsole, openStand, textOf } from "./support.ts";
+import { assertClean, type ConsoleStand, createRecord, noConsole, openStand, textOf } from "./support.ts";
 
 const planted = `<img src=x onerror="globalThis.wasRun=true">`;
 
@@ -44,4 +44,25 @@ test("the page of health shows failing models, also on a phone, and follows new 
   await page.getByRole("heading", { level: 1, name: "Logs" }).waitFor();
   assert.equal(await page.evaluate(() => Reflect.get(globalThis, "wasRun")), undefined);
   assertClean(one);
+});
+
+test("an alert that is made in the page fires, and its history says so", { skip: noConsole }, async () => {
+  const one = await stand.signIn(stand.gateway.workspaceKey, { width: 390 });
+  const { page } = one;
+  await createRecord(one, "/alert-rules", { Name: planted, Threshold: "1", "Least requests": "1" });
+  await page.getByRole("heading", { level: 1, name: planted }).waitFor();
+  const id = new URL(page.url()).pathname.split("/").at(-1) ?? "";
+  await eventually("it fires", async () => {
+    const { state } = await stand.call(`GET /v1/alert-rules/${id}`, stand.gateway.workspaceKey);
+    return state === "firing";
+  });
+  await page.reload();
+  const history = page.getByRole("region", { name: "History" });
+  assert.match(await textOf(history.getByRole("row").nth(1)), /firing/i);
+  assert.deepEqual(await findings(one), []);
+  assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
+  assert.equal(await page.evaluate(() => Reflect.get(globalThis, "wasRun")), undefined);
+  await page.getByRole("button", { name: "Send a test" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByText("must have an entry that can be tested").waitFor();
 });

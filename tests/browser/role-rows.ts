@@ -88,6 +88,17 @@ const buildRows: readonly RoleRow[] = [
     ...described,
   },
   {
+    page: "/alert-rules",
+    api: "/v1/alert-rules",
+    owner: "workspaceKey",
+    existing: "Example",
+    may: notMembers,
+    form: (name) => ({ Name: name, Threshold: "50" }),
+    change: { Threshold: "60" },
+    changed: '"threshold":60',
+    controls: [{ name: "Send a test", row: "POST /v1/alert-rules/{id}/test", may: ["admin", "manager"] }],
+  },
+  {
     page: "/exports",
     api: "/v1/logs/exports",
     owner: "workspaceKey",

@@ -6,6 +6,7 @@ const strokes = {
   logs: "M5 5h14M5 10h14M5 15h9M5 20h6",
   analytics: "M4 20V10M10 20V4M16 20v-8M21 20H3",
   health: "M3 12h4l2-6 4 12 2-6h6",
+  bell: "M6 16V11a6 6 0 0 1 12 0v5l2 2H4zM10 21h4",
   playground: "M7 5l12 7-12 7z",
   prompts: "M5 4h14v12H9l-4 4zM9 8h6M9 12h4",
   configs: "M6 4v6M6 14v6M12 4v10M12 18v2M18 4v2M18 10v10M4 12h4M10 16h4M16 8h4",

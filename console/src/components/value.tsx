@@ -63,6 +63,9 @@ const tones: Readonly<Record<string, Tone>> = {
   connected: "good",
   passed: "good",
   ok: "good",
+  resolved: "good",
+  sent: "good",
+  no_data: "warn",
   healthy: "good",
   closed: "good",
   degraded: "warn",
@@ -73,6 +76,7 @@ const tones: Readonly<Record<string, Tone>> = {
   failed: "bad",
   denied: "bad",
   failing: "bad",
+  firing: "bad",
   unhealthy: "bad",
   open: "bad",
 };

@@ -1,4 +1,5 @@
 import type { Resource } from "@/resources/types.ts";
+import { alertRules } from "./alert-rules.ts";
 import { guardrails } from "./guardrails.ts";
 import { batches, exportJobs, files } from "./jobs.ts";
 import { keys } from "./keys.ts";
@@ -12,6 +13,7 @@ import { secrets } from "./secrets.ts";
 
 /** Every resource of the console in the order of the navigation. Adding one: its file, and a line here. */
 export const resources: readonly Resource[] = [
+  alertRules,
   ...promptParts,
   exportJobs,
   files,

@@ -19,3 +19,9 @@ export function requireSecureUrl(
     throw error instanceof AddressRefusedError ? refuseField(param, error.reason) : error;
   }
 }
+
+/** An address as it is shown: what follows the host may be a secret. */
+export function maskAddress(text: string): string {
+  const { origin, pathname, search } = new URL(text);
+  return pathname === "/" && search === "" ? text : `${origin}/*****`;
+}

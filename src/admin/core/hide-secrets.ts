@@ -5,7 +5,15 @@ import { maskPath } from "../../lib/secret-values.ts";
 import { isPolicyKey } from "../../schemas/policies.ts";
 
 /** Fields of the control plane that are secret, besides those that are secret everywhere. */
-const secretFields = new Set(["key", "token", "clientauth", "vaultsecretid", "customheaders", "alertwebhook"]);
+const secretFields = new Set([
+  "key",
+  "token",
+  "clientauth",
+  "vaultsecretid",
+  "customheaders",
+  "alertwebhook",
+  "destinations",
+]);
 
 /**
  * Whether a field's name, or a path to it, means that its value is a secret.

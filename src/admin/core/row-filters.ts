@@ -321,6 +321,9 @@ export async function readScope(
   return row ? { ...tenant, workspaceId: row.id } : forbid("This key has no access to this workspace", name);
 }
 
+/** Sources that figures of health count unless others are named: neither sessions of the console nor checks of targets. */
+export const countedSources = "gateway,custom,otel";
+
 /** The filters that analytics document too, by their names. */
 export const sharedFilters = {
   total_units_min: "Least tokens of a request",

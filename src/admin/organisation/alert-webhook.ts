@@ -1,24 +1,15 @@
 import { maskSecret } from "../../auth/api-key.ts";
-import { webhookFields, webhookSecretKind } from "../../control/alerts/webhook.ts";
+import { minSecretLength, webhookFields, webhookSecretKind } from "../../control/alerts/webhook.ts";
 import { toRecord } from "../../control/settings.ts";
 import type { Statement } from "../../db/client.ts";
 import type { OrganisationRow } from "../../db/tables/tenants.ts";
 import type { AddressGuard } from "../../lib/address.ts";
 import type { UpdateOrganisation } from "../../schemas/organisations.ts";
-import { requireSecureUrl } from "../core/addresses.ts";
+import { maskAddress, requireSecureUrl } from "../core/addresses.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { refuseField } from "../core/request.ts";
 
 type Field = (typeof webhookFields)[number];
-
-/** Fewest characters of a secret that signs. */
-const minSecretLength = 16;
-
-/** An address as it is shown: what follows the host may be a secret. */
-function maskAddress(text: string): string {
-  const { origin, pathname, search } = new URL(text);
-  return pathname === "/" && search === "" ? text : `${origin}/*****`;
-}
 
 /**
  * The mask of a new value.

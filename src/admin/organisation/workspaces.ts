@@ -210,7 +210,7 @@ const dependents = [
 ];
 /** Kinds of record that are deleted with their workspace. */
 const companions = [
-  ...(["collections", "labels", "modelAliases"] as const),
+  ...(["collections", "labels", "modelAliases", "alertRules", "alertEvents"] as const),
   ...(["usageLimitPolicies", "rateLimitPolicies", "labelPolicies", "mcpConnections"] as const),
 ];
 

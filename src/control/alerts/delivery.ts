@@ -7,7 +7,7 @@ import { createHolderReader, type HolderReader } from "./recipients.ts";
 import { findWebhook, postToWebhook } from "./webhook.ts";
 
 /** Time between two attempts, in milliseconds. After the last one an alert is given up. */
-const pausesMs = [10_000, 30_000, 120_000, 600_000, 1_800_000, 7_200_000, 21_600_000, 43_200_000];
+export const pausesMs = [10_000, 30_000, 120_000, 600_000, 1_800_000, 7_200_000, 21_600_000, 43_200_000];
 /** A process that took alerts and is silent for this long has ended. */
 const leaseMs = 120_000;
 /** Longest time for the webhook of an organisation in one round; what is left comes in the next one. */
@@ -42,7 +42,7 @@ interface MailGroup {
 }
 
 /** An error on one line: it may quote what a server said. */
-function messageOf(error: unknown): string {
+export function messageOf(error: unknown): string {
   return toLine(error instanceof Error ? error.message : String(error));
 }
 

@@ -44,6 +44,9 @@ export async function findWebhook(
   return ofOperator && { ...ofOperator, origin: "fixed" };
 }
 
+/** Fewest characters of a secret that signs. */
+export const minSecretLength = 16;
+
 /** What posting needs. */
 interface PostOptions {
   outbound: Outbound;

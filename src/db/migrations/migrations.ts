@@ -451,4 +451,16 @@ export const migrations: readonly Migration[] = [
       "CREATE INDEX `vector_stores_tenant` ON `vector_stores` (`organisation_id`,`workspace_id`,`created_at`);",
     ],
   },
+  {
+    id: "0036_alert_rules",
+    readableSince: "0033_labels",
+    statements: [
+      "CREATE TABLE `alert_events` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`rule_id` text NOT NULL,\n\t`type` text NOT NULL,\n\t`name` text NOT NULL,\n\t`metric` text NOT NULL,\n\t`threshold` real NOT NULL,\n\t`window_seconds` integer NOT NULL,\n\t`value` real,\n\t`requests` integer,\n\t`sent` text NOT NULL,\n\t`problem` text,\n\t`attempts` integer DEFAULT 0 NOT NULL,\n\t`next_attempt_at` integer,\n\t`lease_owner` text,\n\t`lease_until` integer DEFAULT 0 NOT NULL,\n\t`created_at` integer NOT NULL\n);",
+      "CREATE INDEX `alert_events_rule` ON `alert_events` (`organisation_id`,`workspace_id`,`rule_id`,`created_at`);",
+      "CREATE INDEX `alert_events_due` ON `alert_events` (`next_attempt_at`);",
+      "CREATE TABLE `alert_rules` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`name` text NOT NULL,\n\t`metric` text NOT NULL,\n\t`filter` text NOT NULL,\n\t`threshold` real NOT NULL,\n\t`window_seconds` integer NOT NULL,\n\t`min_requests` integer NOT NULL,\n\t`cooldown_seconds` integer NOT NULL,\n\t`enabled` integer NOT NULL,\n\t`destinations` text NOT NULL,\n\t`state` text NOT NULL,\n\t`value` real,\n\t`requests` integer,\n\t`evaluated_at` integer,\n\t`last_fired_at` integer,\n\t`is_open` integer NOT NULL,\n\t`next_evaluation_at` integer NOT NULL,\n\t`lease_owner` text,\n\t`lease_until` integer DEFAULT 0 NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL\n);",
+      "CREATE INDEX `alert_rules_tenant` ON `alert_rules` (`organisation_id`,`workspace_id`,`created_at`);",
+      "CREATE INDEX `alert_rules_due` ON `alert_rules` (`next_evaluation_at`);",
+    ],
+  },
 ];

@@ -1,5 +1,6 @@
 import { eq, getTableName, sql } from "drizzle-orm";
 import { type Database, type Statement, toStatement } from "../client.ts";
+import { alertEvents, alertRules } from "../tables/alert-rules.ts";
 import { apiKeys } from "../tables/api-keys.ts";
 import { gatewayBatches } from "../tables/batches.ts";
 import { configs, configVersions } from "../tables/configs.ts";
@@ -102,6 +103,8 @@ export function createControlStores(database: Database) {
     configs: createTenantStore(database, configs),
     configVersions: createTenantStore(database, configVersions),
     modelAliases: createTenantStore(database, modelAliases),
+    alertRules: createTenantStore(database, alertRules),
+    alertEvents: createTenantStore(database, alertEvents),
     guardrails: createTenantStore(database, guardrails),
     guardrailVersions: createTenantStore(database, guardrailVersions),
     usageLimitPolicies: createTenantStore(database, usageLimitPolicies),

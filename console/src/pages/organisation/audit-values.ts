@@ -3,6 +3,7 @@
 import { nameOf } from "../../lib/words.ts";
 
 export const auditedResources: readonly string[] = [
+  "alert_rules",
   "api_keys",
   "cache",
   "collections",
