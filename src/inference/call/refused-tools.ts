@@ -79,8 +79,8 @@ export function refuseServerTool(member: string, operation: OperationName, reque
 }
 
 /**
- * A chat without searches of the gateway's vector stores, which the Responses API alone has: most hosts would get the tool as
- * it came.
+ * A chat or a request of the Messages API without searches of the gateway's vector stores, which the Responses API alone has:
+ * most hosts would get the tool as it came.
  *
  * @param drop Refuses the tool, or reports it as left out.
  */

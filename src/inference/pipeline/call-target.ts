@@ -269,7 +269,7 @@ export async function callTarget<Name extends OperationName>(
   const received: Received = {};
   const modelled = withModel(request, managed?.model);
   const options = conversionOptions(target, { name, request: modelled, received }, context);
-  const hasTools = name === "chat" && Reflect.get(modelled, "tools") !== undefined;
+  const hasTools = (name === "chat" || name === "messages") && Reflect.get(modelled, "tools") !== undefined;
   const named = hasTools ? withoutOwnStores(modelled, options.drop) : modelled;
   const mayInline = provider.inlinesImages || options.modelFacts?.images === "inline";
   const addresses = mayInline ? findImageAddresses(name, named, { provider, options }) : undefined;

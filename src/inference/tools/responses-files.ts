@@ -74,15 +74,18 @@ async function readTools(
 ): Promise<StoreWish[]> {
   const wishes: StoreWish[] = [];
   const count = objectsIn(request.tools).length;
+  const named = tools.filter(isOwnFileTool).map((tool) => new Set(storesOf(tool)).size);
+  if (named.reduce((sum, size) => sum + size, 0) > maxStores) {
+    throw new InvalidRequestError(`Cannot search more than ${maxStores} vector stores in one request`, {
+      param: "tools",
+      code: "too_many_vector_stores",
+    });
+  }
   for (const [index, tool] of tools.entries()) {
     if (!isOwnFileTool(tool)) continue;
     wishes.push(...(await readTool(tool, index < count ? `tools.${index}` : "input.tools", context)));
   }
-  if (wishes.length <= maxStores) return wishes;
-  throw new InvalidRequestError(`Cannot search more than ${maxStores} vector stores in one request`, {
-    param: "tools",
-    code: "too_many_vector_stores",
-  });
+  return wishes;
 }
 
 /** Whether an item is a search of files that the gateway ran. */
