@@ -267,7 +267,7 @@ export async function callTarget<Name extends OperationName>(
   const { provider, managed } = destination;
   log.stream = isStreamed(name, request);
   const received: Received = {};
-  const modelled = withModel(request, managed?.model);
+  const modelled = managed ? withModel(request, managed.model) : request;
   const options = conversionOptions(target, { name, request: modelled, received }, context);
   const hasTools = (name === "chat" || name === "messages") && Reflect.get(modelled, "tools") !== undefined;
   const named = hasTools ? withoutOwnStores(modelled, options.drop) : modelled;

@@ -314,17 +314,7 @@ interface ExecutionParts {
  * @returns The response of the last call.
  * @throws {GatewayError} The error of the last call.
  */
-export function executePlan<Value>(
-  root: PlanNode,
-  caller: Caller<Value>,
-  parts: { context: CallerContext; config: RequestConfig },
-): Promise<Value> {
-  // without a config: one attempt without circuit breaker, time limit or retries
-  if (parts.config.isImplied && root.kind === "attempt") return caller.call(root.attempt, { deadline: undefined });
-  return runAttempts(caller, { ...parts, root });
-}
-
-async function runAttempts<Value>(caller: Caller<Value>, parts: ExecutionParts): Promise<Value> {
+export async function executePlan<Value>(caller: Caller<Value>, parts: ExecutionParts): Promise<Value> {
   const ended = await new Execution(caller, parts).run(parts.root, true);
   if (ended.error !== undefined) throw ended.error;
   return ended.value;

@@ -116,7 +116,12 @@ export async function runPlan<Value>(
   log.savedConfig = config.saved ?? null;
   log.mode = config.node.strategy?.mode ?? "single";
   try {
-    return await executePlan(plan.root, caller, { context, config });
+    const { root } = plan;
+    // without a config: one attempt without circuit breaker, time limit or retries
+    const isAlone = config.isImplied && root.kind === "attempt";
+    return await (isAlone
+      ? caller.call(root.attempt, { deadline: undefined })
+      : executePlan(caller, { context, config, root }));
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     nameTarget(error, config);
