@@ -14,6 +14,7 @@ import {
   openStand,
   submitOf,
   takeSecret,
+  textOf,
 } from "./support.ts";
 
 interface Journey {
@@ -314,5 +315,67 @@ test("a time is shown and changed in the viewer's zone, and stays as it is where
   await save({ Expires: "2099-01-01T07:00" });
   await page.getByText("Jan 1, 2099, 07:00").waitFor();
   assert.equal(await expiry(), "2099-01-01T01:30:00.000Z");
+  assertClean(one);
+});
+
+/** The stored record with a name. */
+async function storedOf(path: string, name: string): Promise<Record<string, unknown>> {
+  const { data } = await stand.call(`GET /v1${path}`, stand.gateway.workspaceKey);
+  const found = (data as Record<string, unknown>[]).find((one) => one.name === name); // a list of records
+  assert.ok(found, `${name} in ${path}`);
+  return found;
+}
+
+test("the queue of a rate limit is made, shown, changed and taken away in the form of the limit", {
+  skip: noConsole,
+}, async () => {
+  const one = await stand.signIn(stand.gateway.workspaceKey);
+  const { page } = one;
+  const name = "Limit with a queue";
+  const queued = (most: string, wait: string): FormValues => ({
+    "Wait for room": { lines: [{ "Most that wait": most, "Longest wait (ms)": wait }] },
+  });
+  await one.open("/rate-limits/new");
+  await fillForm(page, { Name: name, Limit: "60", Conditions: gptModels, ...queued("20", "1500") });
+  await submitOf(page).click();
+  await page.getByRole("heading", { level: 1, name }).waitFor();
+  const facts = page.getByRole("main");
+  assert.match(await textOf(facts), /Wait for room.*20.*1,?500/s);
+  const made = await storedOf("/policies/rate-limits", name);
+  assert.deepEqual(made.queue, { max_waiting: 20, max_wait_ms: 1_500 });
+  await change(page, { path: "", as: "workspace", create: {}, name, update: queued("5", "1500") });
+  assert.deepEqual((await storedOf("/policies/rate-limits", name)).queue, { max_waiting: 5, max_wait_ms: 1_500 });
+  await page.getByRole("link", { name: "Edit" }).click();
+  await fillForm(page, queued("0", "1500"));
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText(/These fields need a change: .*Wait for room/).waitFor();
+  await page.getByRole("group", { name: "Wait for room 1" }).getByRole("button").click();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByRole("link", { name: "Edit" }).waitFor();
+  assert.equal((await storedOf("/policies/rate-limits", name)).queue ?? null, null);
+  assertClean(one);
+});
+
+test("an alias of a pool is made, shown and changed in the form of aliases, and a pool of one model is refused there", {
+  skip: noConsole,
+}, async () => {
+  const one = await stand.signIn(stand.gateway.workspaceKey);
+  const { page } = one;
+  const [name, models] = ["journey-pool", ["@kept/echo-1", "@kept/echo-2"].map((model) => ({ model }))];
+  const pool = (value: object): FormValues => ({ Pool: JSON.stringify(value) });
+  await one.open("/model-aliases/new");
+  await fillForm(page, { Name: name, ...pool({ models: models.slice(1) }) });
+  await submitOf(page).click();
+  await page.getByText("At least 2 entries").waitFor();
+  await fillForm(page, pool({ models }));
+  await submitOf(page).click();
+  await page.getByRole("heading", { level: 1, name }).waitFor();
+  assert.match(await textOf(page.getByRole("main")), /@kept\/echo-1.*@kept\/echo-2/s);
+  const weighed = { mode: "loadbalance", models: models.map((model) => ({ ...model, weight: 2 })) };
+  await change(page, { path: "", as: "workspace", create: {}, name, update: pool(weighed), changed: "loadbalance" });
+  assert.deepEqual((await storedOf("/model-aliases", name)).target, { pool: weighed });
+  await one.open("/model-aliases");
+  await page.getByRole("row", { name: /journey-pool.*@kept\/echo-1, @kept\/echo-2/ }).click();
+  await deleteRecord(page, name);
   assertClean(one);
 });

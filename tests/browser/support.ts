@@ -212,11 +212,13 @@ async function fillLines(page: Page, label: string, lines: readonly FormValues[]
   }
 }
 
+const escapePattern = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
 /** Fills the fields of a form by their labels: words, choices, code, switches (`on`, `off`), files, lists. */
 export async function fillForm(page: Page, values: FormValues, form: Locator = page.locator("form")): Promise<void> {
   for (const [label, value] of Object.entries(values)) {
     const field = form.getByLabel(label, { exact: true });
-    const named = form.getByLabel(new RegExp(`^${label}(?: \\*)?$`));
+    const named = form.getByLabel(new RegExp(`^${escapePattern(label)}(?: \\*)?$`));
     const input = (await field.count()) > 0 ? field.first() : named.first();
     if (typeof value === "object" && "lines" in value) await fillLines(page, label, value.lines);
     else if (typeof value === "object" && "content" in value) await chooseFile(page, input, value);
