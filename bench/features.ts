@@ -20,7 +20,7 @@ const { values } = parseArgs({
 const warmUpTurns = 4;
 /** Requests of one turn: the log writes batches of 64 rows, and none waits for more. */
 const turnRequests = 640;
-const settleMs = 60;
+const settleMs = 250;
 const aliases = 100;
 const workspaceKey = "bench-workspace-key-000000";
 
@@ -224,6 +224,13 @@ for (const [name, scenario] of measured) {
   const percent = (value: number) => ((value - 1) * 100).toFixed(1);
   const said = `${name}: ${line}, over ${against}: CPU per request, 95 % interval ${percent(from)} to ${percent(to)} %`;
   if (bound === undefined) console.log(`${said}: ${percent(ratio)} % more`);
-  else judge({ line: said, figure: (ratio - 1) * 100, most: Math.round((bound - 1) * 1_000) / 10, unit: "% more", digits: 1 });
+  else
+    judge({
+      line: said,
+      figure: (ratio - 1) * 100,
+      most: Math.round((bound - 1) * 1_000) / 10,
+      unit: "% more",
+      digits: 1,
+    });
 }
 process.exit();

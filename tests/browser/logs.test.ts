@@ -212,3 +212,30 @@ test("lists of providers and integrations show requests, errors and the p95 of t
   await page.getByText("1 request, 0 errors").waitFor();
   assertClean(one);
 });
+
+test("a row shows the alias that was asked for, labels of its target and what auto chose", {
+  skip: noConsole,
+}, async () => {
+  const { gateway, call } = stand;
+  const make = (row: string, body: object) => call(`POST ${row}`, gateway.workspaceKey, body);
+  const integration = {
+    name: "Labelled",
+    slug: "labelled",
+    ai_provider_id: "echo",
+    key: "none",
+    labels: { region: "eu" },
+  };
+  await make("/v1/integrations", integration);
+  const targets = ["small", "large"].map((name) => ({ name, provider: "@labelled", override_params: { model: name } }));
+  const { slug } = await make("/v1/configs", { name: "Tiers", config: { strategy: { mode: "auto" }, targets } });
+  await make("/v1/model-aliases", { name: "house-name", target: { config: slug } });
+  await make("/v1/chat/completions", { model: "house-name", messages: [{ role: "user", content: "Hello" }] });
+  await stored(`config=${slug}`, 1);
+  const { page } = one;
+  await one.open(`/logs?config=${slug}`);
+  await page.locator("[data-index='0']").click();
+  const details = page.getByRole("region", { name: "Details", exact: true });
+  await details.getByText("house-name", { exact: true }).waitFor();
+  assert.match((await details.textContent()) ?? "", /Asked ashouse-nameLabelsregion: eu/);
+  assertClean(one);
+});

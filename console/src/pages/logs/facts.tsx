@@ -37,6 +37,19 @@ const code = (value: string): ReactNode => <span className="code">{value}</span>
 
 const plain = (label: string, value: string): readonly Fact[] => (value === "" ? [] : [[label, value]]);
 
+/** An amount in US cents that something saved. */
+const saved = (label: string, cents: number | undefined): readonly Fact[] =>
+  cents === undefined ? [] : [[label, formatDollars(cents / 100)]];
+
+const showLabels = ({ labels = {} }: LogRow): string =>
+  Object.entries(labels)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join(", ");
+
+/** Waits for room in limits: how long, and the place at the start. */
+const showWaits = ({ waits = [] }: LogRow): string =>
+  waits.map(({ limit, position, wait_ms: ms }) => words.waitedFor(limit, formatDuration(ms), position)).join(", ");
+
 /** The row whose request was replayed, or copied. */
 function originFacts(label: string, id: string): readonly Fact[] {
   if (id === "") return [];
@@ -91,11 +104,16 @@ export function LogFacts({ row }: { readonly row: LogRow }): ReactNode {
     ...shared(words.provider, "provider"),
     ...shared(words.storedProvider, "virtual_key"),
     ...shared(words.model, "model"),
+    ...plain(words.asked, textOf(row.requested_model)),
+    ...plain(words.labels, showLabels(row)),
+    ...plain(words.waited, showWaits(row)),
     ...plain(words.duration, duration(row.duration_ms)),
     ...plain(words.firstByte, duration(row.first_byte_ms)),
     ...plain(words.upstream, duration(row.upstream_ms)),
     ...plain(words.tokens, typeof tokens === "number" ? formatNumber(tokens) : ""),
     ...plain(words.cost, cost === undefined ? "" : formatDollars(cost / 100)),
+    ...saved(words.cacheSaved, row.prompt_cache_saved_cost),
+    ...saved(words.autoSaved, row.auto_saved_cost),
     ...shared(words.config, "config"),
     ...shared(words.prompt, "prompt_slug"),
     ...shared(words.key, "api_key_id", (id) => names.get(id) ?? id),
