@@ -211,6 +211,7 @@ const others = [
   "/logs",
   "/analytics",
   "/health",
+  "/sessions",
   "/playground",
   "/prompts",
   "/configs",

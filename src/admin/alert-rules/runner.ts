@@ -84,9 +84,14 @@ class EventRunner extends LeasedRunner<AlertEventRow> {
       }
       if (signal.aborted) break;
     }
-    const pauseMs = problem === null ? undefined : pausesMs[row.attempts];
-    const nextAttemptAt = pauseMs === undefined ? null : services.clock.now() + pauseMs;
-    await store.delivered(row, this.owner, { sent, problem, attempts: row.attempts + 1, nextAttemptAt });
+    await store.delivered(row, this.owner, this.#outcome(row, sent, problem));
+  }
+
+  /** What is stored of an attempt: after the last one an event is given up. */
+  #outcome({ attempts }: AlertEventRow, sent: string[], problem: string | null) {
+    const pauseMs = problem === null ? undefined : pausesMs[attempts];
+    const nextAttemptAt = pauseMs === undefined ? null : this.#options.services.clock.now() + pauseMs;
+    return { sent, problem, attempts: attempts + 1, nextAttemptAt };
   }
 
   async #send(row: AlertEventRow, { type, url, secret, to }: Destination, signal: AbortSignal): Promise<void> {
@@ -102,9 +107,12 @@ class EventRunner extends LeasedRunner<AlertEventRow> {
     await postToWebhook({ url: url ?? "", secret, origin: "influenced" }, body, options);
   }
 
-  /** The lease ends by itself. */
+  /** Its destinations cannot be read, or the database is away. */
   protected async putBack(row: AlertEventRow, error: unknown): Promise<void> {
-    this.#options.warn(`Cannot deliver the alert ${row.id} now`, error);
+    const { warn, store } = this.#options;
+    warn(`Cannot deliver the alert ${row.id} now`, error);
+    const problem = "its destinations cannot be read";
+    await store.delivered(row, this.owner, this.#outcome(row, row.sent, problem)).catch(() => {});
   }
 }
 
