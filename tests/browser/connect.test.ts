@@ -405,7 +405,7 @@ test("a link with filters shows them, and the row that is opened is copied as a 
   await page.locator("[data-index='0']").click();
   await page.getByRole("button", { name: "Copy as code" }).click();
   await one.context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  await page.getByRole("dialog").getByRole("button", { name: "Copy" }).click();
+  await page.getByRole("dialog").last().getByRole("button", { name: "Copy", exact: true }).click();
   const command = await page.evaluate(() => navigator.clipboard.readText());
   const { stdout } = await promisify(execFile)("sh", ["-c", command], {
     env: { PATH: process.env.PATH, GATEWAY_API_KEY: stand.gateway.workspaceKey },

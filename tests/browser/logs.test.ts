@@ -5,6 +5,7 @@ import { after, before, test } from "node:test";
 import { eventually } from "../support/eventually.ts";
 import { createRandom } from "../support/gateway.ts";
 import { rounds, sampleSeed } from "../support/sample.ts";
+import { findings } from "./axe.ts";
 import { chat } from "./data.ts";
 import { assertClean, type ConsolePage, type ConsoleStand, noConsole, openStand, saveWith } from "./support.ts";
 
@@ -237,5 +238,86 @@ test("a row shows the alias that was asked for, labels of its target and what au
   const details = page.getByRole("region", { name: "Details", exact: true });
   await details.getByText("house-name", { exact: true }).waitFor();
   assert.match((await details.textContent()) ?? "", /Asked ashouse-nameLabelsregion: eu/);
+  assertClean(one);
+});
+
+test("words of contents are found from the box, the row opens beside the list, and its neighbours in one key each", {
+  skip: noConsole,
+}, async () => {
+  const { page } = one;
+  const planted = "<img src=x onerror=globalThis.wasRun=true>";
+  for (const turn of ["first", "second", "third"]) await chat(stand, `Parcel Q-77 ${turn} ${planted}`);
+  await one.open("/logs");
+  await page.locator("[data-index='2']").waitFor();
+  const box = page.locator("[data-search]");
+  await box.fill(`parcel q-77 ${planted}`);
+  await box.press("Enter");
+  await page.getByText(/^3 found, \d+ requests searched$/).waitFor();
+  assert.equal(await page.locator("[data-index]").count(), 3);
+  await page.locator("[data-index='0']").click();
+  const drawer = page.getByRole("dialog");
+  const article = drawer.locator("article").first();
+  await article.getByText("third").waitFor();
+  await page.keyboard.press("j");
+  await article.getByText("second").waitFor();
+  await drawer.getByRole("button", { name: "Next request" }).click();
+  await article.getByText("first").waitFor();
+  assert.ok(await drawer.getByRole("button", { name: "Next request" }).isDisabled());
+  await page.keyboard.press("k");
+  await article.getByText("second").waitFor();
+  assert.deepEqual(await findings(one), []);
+  await page.keyboard.press("Escape");
+  await drawer.waitFor({ state: "detached" });
+  assert.equal(await page.locator("[data-index]").count(), 3);
+  assert.equal(await page.evaluate(() => Reflect.get(globalThis, "wasRun")), undefined);
+  await one.open("/logs?search=nobody-wrote-this");
+  await page.getByText("Nothing matches").waitFor();
+  assertClean(one);
+});
+
+test("the list's place stays while rows are read, its columns and totals are remembered", {
+  skip: noConsole,
+}, async () => {
+  const { page } = one;
+  for (let turn = 0; turn < 40; turn++) await chat(stand, `Turn ${turn}`);
+  await one.open("/logs");
+  const table = page.getByRole("table", { name: "Logs" });
+  await page.locator("[data-index='20']").waitFor();
+  await table.evaluate((element) => element.scrollTo(0, 20 * 36));
+  await page.locator("[data-index='30']").click();
+  await page.getByRole("dialog").locator("article").first().waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  assert.equal(await table.evaluate((element) => element.scrollTop), 20 * 36);
+
+  await page.getByRole("button", { name: "Columns" }).click();
+  await page.getByRole("checkbox", { name: "Provider" }).uncheck();
+  await page.getByRole("checkbox", { name: "Session" }).check();
+  await page.getByRole("button", { name: "Move Status to the front" }).click();
+  await page.getByRole("textbox", { name: "Width of Model" }).fill("20");
+  assert.deepEqual(await findings(one), []);
+  await page.getByRole("button", { name: "Totals" }).click();
+  await page
+    .getByRole("region", { name: "Totals of these requests" })
+    .getByText(/Requests \d+ · Errors/)
+    .waitFor();
+  await one.open("/logs");
+  const heads = page.getByRole("columnheader");
+  await heads.filter({ hasText: "Session" }).waitFor();
+  const labels = (await heads.allInnerTexts()).map((label) => label.trim());
+  assert.equal(labels[0], "Status");
+  assert.ok(!labels.includes("Provider"));
+  await page.getByRole("region", { name: "Totals of these requests" }).waitFor();
+  assert.deepEqual(await findings(one), []);
+  for (const broken of [
+    "[]",
+    "{",
+    '{"order":[1,{}],"shown":{"at":3},"widths":{"model":"x","at":1e9}}',
+    '{"shown":[]}',
+  ]) {
+    await page.evaluate((text) => localStorage.setItem("console.logs.columns", text), broken);
+    await one.open("/logs");
+    await page.getByRole("columnheader", { name: "Provider" }).waitFor();
+  }
   assertClean(one);
 });

@@ -5,7 +5,7 @@ import { readEvents } from "../../console/src/lib/event-stream.ts";
 import { dollarColumn } from "../../console/src/lib/format.ts";
 import { periodQuery, periodSearch, readPeriod } from "../../console/src/lib/period.ts";
 import { sourceOf } from "../../console/src/lib/source.ts";
-import { isAnalyticsFilter, toAnalyticsQuery } from "../../console/src/pages/analytics/filters.ts";
+import { isAnalyticsFilter, toAnalyticsQuery } from "../../console/src/pages/logs/analytics-filters.ts";
 import { toCode } from "../../console/src/pages/logs/code.ts";
 import { readConversation } from "../../console/src/pages/logs/conversation/read.ts";
 import { findDifferences } from "../../console/src/pages/logs/differences.ts";

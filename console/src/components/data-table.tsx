@@ -41,6 +41,8 @@ interface DataTableProps<T> {
   /** Called when the last rows come into view and there are more. */
   readonly onEnd?: (() => void) | undefined;
   readonly hasMore?: boolean;
+  /** Something else takes the keys, such as a drawer. */
+  readonly isCovered?: boolean;
   /** Height of the scrolled area; default: what the window leaves. */
   readonly height?: string;
   /** Height of what stands above the table. Default: a title with one line of filters. */
@@ -101,7 +103,7 @@ export function DataTable<T>(props: DataTableProps<T>): ReactNode {
 
 /** Which row takes the keys, and what the keys do. */
 function useRowKeys<T>(
-  { rows, onOpen }: DataTableProps<T>,
+  { rows, onOpen, isCovered = false }: DataTableProps<T>,
   scroller: RefObject<HTMLDivElement | null>,
   scrollTo: (index: number) => void,
 ) {
@@ -118,10 +120,15 @@ function useRowKeys<T>(
       scroller.current?.querySelector<HTMLElement>(`[data-index="${next}"]`)?.focus();
     });
   };
-  useHotkeys([
-    ["j", () => move(active + (isMoving.current || scroller.current?.contains(document.activeElement) ? 1 : 0))],
-    ["k", () => move(active - 1)],
-  ]);
+  const next = () => move(active + (isMoving.current || scroller.current?.contains(document.activeElement) ? 1 : 0));
+  useHotkeys(
+    isCovered
+      ? []
+      : [
+          ["j", next],
+          ["k", () => move(active - 1)],
+        ],
+  );
   const onKeyDown = (event: KeyboardEvent) => {
     const steps: Readonly<Record<string, number>> = {
       ArrowDown: active + 1,

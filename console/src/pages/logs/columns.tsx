@@ -86,13 +86,41 @@ const workspaceColumn = (workspaces: Names): Column<LogLine> => ({
   render: ({ workspace }) => workspaces.get(workspace) ?? (workspace || dash),
 });
 
+/** A column of the log. */
+export interface LogColumn extends Column<LogLine> {
+  /** Left out until it is chosen. */
+  readonly extra?: boolean;
+}
+
+/** Why a request failed, else how the cache served it. */
+const noteColumn: LogColumn = {
+  key: "note",
+  label: words.note,
+  track: "6.5rem",
+  wide: true,
+  render: ({ error, cache }) => error || (cache === "DISABLED" || cache === "" ? dash : wordOf(cache)),
+};
+
+/** Columns that are left out until they are chosen. */
+const extraColumns: readonly LogColumn[] = [
+  { key: "trace", label: words.trace, track: "9rem", wide: true, extra: true, render: ({ trace }) => trace },
+  {
+    key: "session",
+    label: words.session,
+    track: "9rem",
+    wide: true,
+    extra: true,
+    render: ({ session }) => session || dash,
+  },
+];
+
 /**
  * Columns of the list.
  *
  * @param names Those of API keys.
  * @param workspaces Where rows of several workspaces are listed.
  */
-export function toColumns(names: Names, workspaces: Names | undefined): readonly Column<LogLine>[] {
+export function toColumns(names: Names, workspaces: Names | undefined): readonly LogColumn[] {
   return [
     {
       key: "at",
@@ -170,12 +198,7 @@ export function toColumns(names: Names, workspaces: Names | undefined): readonly
       wide: true,
       render: ({ duration }) => formatDuration(duration),
     },
-    {
-      key: "note",
-      label: words.note,
-      track: "6.5rem",
-      wide: true,
-      render: ({ error, cache }) => error || (cache === "DISABLED" || cache === "" ? dash : wordOf(cache)),
-    },
+    noteColumn,
+    ...extraColumns,
   ];
 }

@@ -43,6 +43,7 @@ const operations = [
 
 /** Every filter apart from those of time and of a metadata key, in the order they are offered. */
 export const logFilters: readonly LogFilter[] = [
+  filter("search"),
   filter("model"),
   filter("provider"),
   filter("status_code", ["2xx", "4xx", "5xx", "429", "446", "499"]),
@@ -98,7 +99,7 @@ const inWords: Readonly<Record<string, (value: string) => string>> = {
 };
 
 /** Filters whose values may have commas of their own. */
-const isText = (name: string): boolean => name === "error" || name.startsWith("metadata");
+const isText = (name: string): boolean => name === "search" || name === "error" || name.startsWith("metadata");
 
 /** What people read for a value of a filter, or for values separated by commas. */
 export function wordsOf(name: string, value: string): string {
@@ -167,7 +168,9 @@ export function suggest(typed: string, isOffered: (name: string) => boolean): re
     .map(({ name: one, label }) => ({ value: `${one}=`, label: `${label}…` }));
   const keyed = [{ value: metadataStart, label: words.anyMetadata }];
   if (word === "") return [...names, ...keyed];
-  const meant = guesses
+  // several words are no name
+  const likeliest = /\s/.test(word) ? ["search", ...guesses] : [...guesses.slice(0, 1), "search", ...guesses.slice(1)];
+  const meant = likeliest
     .filter(isOffered)
     .map((one): Suggestion => ({ value: `${one}=${word}`, label: `${labelOf(one)}: ${word}`, adds: [one, word] }));
   return [...names.slice(0, 4), ...meant];

@@ -29,9 +29,20 @@ const words = text.logs;
 
 const replayRow = "POST /v1/logs/{id}/replay";
 
-/** One request: as conversation and as JSON, where its time and money went, and what can be done with it. */
+/** The page of one request. */
 export default function Log(): ReactNode {
   const { id = "" } = useParams({ strict: false });
+  return <LogView id={id} back={{ to: "/logs", label: words.title }} />;
+}
+
+interface LogViewProps {
+  readonly id: string;
+  /** The way back; absent beside the list. */
+  readonly back?: { readonly to: string; readonly label: string } | undefined;
+}
+
+/** One request: as conversation and as JSON, where its time and money went, and what can be done with it. */
+export function LogView({ id, back }: LogViewProps): ReactNode {
   const { data, error, refetch } = useQuery({
     queryKey: ["logs", "row", id],
     // rows do not change, and may be large: nothing is compared, and nothing stays once the page is left
@@ -40,7 +51,6 @@ export default function Log(): ReactNode {
     structuralSharing: false,
     queryFn: async ({ signal }) => toLogRow(await get("/v1/logs/{id}", { path: { id }, signal })),
   });
-  const back = { to: "/logs", label: words.title };
   if (error !== null) {
     return (
       <DetailPage title={id} back={back}>

@@ -1,6 +1,6 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
-import { type ReactNode, useCallback, useMemo, useState } from "react";
+import { lazy, type ReactNode, Suspense, useCallback, useMemo, useState } from "react";
 import { DataTable } from "@/components/data-table.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
@@ -12,6 +12,7 @@ import { useKeyNames } from "@/resources/key-names.ts";
 import { useLogScope } from "@/session/log-scope.ts";
 import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
+import { arrange, type ColumnLayout, readLayout, storeLayout } from "./column-layout.ts";
 import { toColumns } from "./columns.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { readFilters } from "./filters.ts";
@@ -22,7 +23,15 @@ import { useTail } from "./tail.ts";
 import { TimeFilter } from "./time-filter.tsx";
 import { Views } from "./views.tsx";
 
+// what is not part of the first view is loaded when it is asked for
+const LogDrawer = lazy(() => import("./drawer.tsx"));
+const Totals = lazy(() => import("./totals.tsx"));
+const ColumnsMenu = lazy(() => import("./columns-menu.tsx"));
+
 const words = text.logs;
+
+/** Whether totals are shown: remembered in this browser. */
+const totalsKey = "console.logs.totals";
 
 /** The query of `GET /v1/logs` that an address stands for. */
 function toQuery(search: Search, scope: Readonly<Record<string, string>>, now: number): Record<string, string> {
@@ -47,6 +56,8 @@ export default function Logs(): ReactNode {
   const names = useKeyNames();
   const [round, setRound] = useState(() => ({ count: 0, now: Date.now() }));
   const [paused, setPaused] = useState(false);
+  const [hasTotals, setTotals] = useState(() => localStorage.getItem(totalsKey) === "1");
+  const { row: _row, tab: _tab, ...filtered } = search;
   const isLive = search.live === "1";
   const query = toQuery(search, scope, round.now);
   return (
@@ -66,7 +77,19 @@ export default function Logs(): ReactNode {
           >
             {isLive ? words.stopTail : words.tail}
           </Button>
-          <Views search={search} />
+          <Views search={filtered} />
+          {!isLive && (
+            <Button
+              variant={hasTotals ? "filled" : "default"}
+              aria-pressed={hasTotals}
+              onClick={() => {
+                localStorage.setItem(totalsKey, hasTotals ? "0" : "1");
+                setTotals(!hasTotals);
+              }}
+            >
+              {words.totals}
+            </Button>
+          )}
           {!isLive && (
             <Button
               variant="default"
@@ -88,7 +111,14 @@ export default function Logs(): ReactNode {
       {isLive ? (
         <LiveRows query={query} names={names} paused={paused} setPaused={setPaused} />
       ) : (
-        <StoredRows query={query} names={names} round={round.count} />
+        <>
+          {hasTotals && (
+            <Suspense fallback={<Waiting />}>
+              <Totals search={filtered} now={round.now} />
+            </Suspense>
+          )}
+          <StoredRows query={query} names={names} round={round.count} hasTotals={hasTotals} />
+        </>
       )}
     </ListPage>
   );
@@ -99,15 +129,29 @@ function useOpen(): (line: LogLine) => void {
   return useCallback(({ id }) => void navigate({ to: `/logs/${id}` }), [navigate]);
 }
 
+/** Opens rows beside the list. The address names the row, so that the way back closes it. */
+function useOpenBeside(): (line: LogLine) => void {
+  const navigate = useNavigate();
+  const search = useSearchParams();
+  return useCallback(({ id }) => void navigate({ to: ".", search: { ...search, row: id } }), [navigate, search]);
+}
+
 const idOf = ({ id }: LogLine) => id;
 
 /** With a column of workspaces as long as none is chosen. */
 function useColumns(names: ReadonlyMap<string, string>) {
   const { all, choosable, current } = useWorkspace();
-  return useMemo(() => {
+  const every = useMemo(() => {
     const isMixed = choosable && current === undefined;
     return toColumns(names, isMixed ? new Map(all.map(({ id, name }) => [id, name])) : undefined);
   }, [names, all, choosable, current]);
+  const [layout, setLayout] = useState(readLayout);
+  const columns = useMemo(() => arrange(every, layout), [every, layout]);
+  const change = (next: ColumnLayout) => {
+    storeLayout(next);
+    setLayout(next);
+  };
+  return { all: every, columns, layout, change };
 }
 
 interface RowsProps {
@@ -115,18 +159,26 @@ interface RowsProps {
   readonly names: ReadonlyMap<string, string>;
 }
 
-function StoredRows({ query, names, round }: RowsProps & { readonly round: number }): ReactNode {
+interface StoredProps extends RowsProps {
+  readonly round: number;
+  readonly hasTotals: boolean;
+}
+
+function StoredRows({ query, names, round, hasTotals }: StoredProps): ReactNode {
   const rows = usePagedRows(query, round);
-  const open = useOpen();
-  const columns = useColumns(names);
+  const open = useOpenBeside();
+  const { row } = useSearchParams();
+  const { columns, ...layout } = useColumns(names);
+  const [isChoosing, setChoosing] = useState(false);
   const onView = useCallback((first: number, last: number) => rows?.show(first, last), [rows]);
   const onEnd = useCallback(() => rows?.more(), [rows]);
   if (rows === undefined) return <Waiting />;
   if (rows.error !== undefined) return <Failure error={rows.error} onRetry={() => rows.retry()} />;
   if (!rows.isStarted) return <Waiting />;
-  if (rows.length === 0) return <NoRows />;
+  const isSearch = rows.scanned !== undefined;
+  if (rows.length === 0 && !(isSearch && rows.hasMore)) return <NoRows />;
   return (
-    <Stack gap="xs" className={classes.rows}>
+    <Stack gap="xs" className={classes.rows} data-totals={hasTotals || undefined}>
       <DataTable
         label={words.title}
         columns={columns}
@@ -134,13 +186,37 @@ function StoredRows({ query, names, round }: RowsProps & { readonly round: numbe
         idOf={idOf}
         onOpen={open}
         onView={onView}
-        onEnd={onEnd}
-        hasMore={rows.hasMore}
+        onEnd={isSearch ? undefined : onEnd}
+        hasMore={rows.hasMore && !isSearch}
+        isCovered={row !== undefined}
         above="var(--above-rows)"
       />
-      <Text size="sm" c="dimmed">
-        {words.loaded(rows.length, formatNumber(rows.length), rows.hasMore)}
-      </Text>
+      <Group gap="sm">
+        <Text size="sm" c="dimmed" role="status">
+          {rows.scanned === undefined
+            ? words.loaded(rows.length, formatNumber(rows.length), rows.hasMore)
+            : words.searched(formatNumber(rows.length), formatNumber(rows.scanned))}
+        </Text>
+        {isSearch && rows.hasMore && (
+          <Button variant="default" size="xs" onClick={onEnd}>
+            {words.searchOn}
+          </Button>
+        )}
+        {isChoosing ? (
+          <Suspense fallback={null}>
+            <ColumnsMenu {...layout} />
+          </Suspense>
+        ) : (
+          <Button variant="default" size="xs" onClick={() => setChoosing(true)}>
+            {words.chooseColumns}
+          </Button>
+        )}
+      </Group>
+      {row !== undefined && (
+        <Suspense fallback={null}>
+          <LogDrawer id={row} rows={rows} />
+        </Suspense>
+      )}
     </Stack>
   );
 }
@@ -149,7 +225,7 @@ function StoredRows({ query, names, round }: RowsProps & { readonly round: numbe
 function NoRows(): ReactNode {
   const search = useSearchParams();
   const change = useChangeSearch();
-  const filtered = Object.keys(search);
+  const filtered = Object.keys(search).filter((name) => name !== "row" && name !== "tab");
   if (filtered.length === 0) {
     const { empty, emptyHint, emptyCommand } = text.overview;
     return <Empty title={empty} hint={emptyHint} command={emptyCommand(location.origin)} />;
@@ -174,10 +250,10 @@ interface LiveProps extends RowsProps {
 
 function LiveRows({ query, names, paused, setPaused }: LiveProps): ReactNode {
   // a tail has no end
-  const { from: _from, to: _to, ...filters } = query;
+  const { from: _from, to: _to, search: _search, ...filters } = query;
   const tail = useTail(filters, true, paused);
   const open = useOpen();
-  const columns = useColumns(names);
+  const { columns } = useColumns(names);
   return (
     <>
       <Group gap="sm">

@@ -30,6 +30,8 @@ class PagedRows {
   #view = { first: 0, last: 0 };
   error: unknown;
   isStarted = false;
+  /** Rows that a search looked at; undefined without one. */
+  scanned: number | undefined;
 
   constructor(query: Readonly<Record<string, string>>, changed: () => void) {
     this.#query = query;
@@ -49,6 +51,15 @@ class PagedRows {
   at(index: number): LogLine | undefined {
     const page = this.#pages[this.#pageOf(index)];
     return page?.rows?.[index - page.start];
+  }
+
+  /** The place of a row that is in memory; -1 for others. */
+  indexOf(id: string): number {
+    for (const { start, rows } of this.#pages) {
+      const place = rows?.findIndex((row) => row.id === id) ?? -1;
+      if (place >= 0) return start + place;
+    }
+    return -1;
   }
 
   #pageOf(index: number): number {
@@ -97,6 +108,7 @@ class PagedRows {
       if (known === undefined) {
         this.#pages.push({ start: this.length, length: rows.length, cursor, rows });
         this.#next = answer.next_cursor ?? undefined;
+        if (answer.search !== undefined) this.scanned = (this.scanned ?? 0) + answer.search.rows_scanned;
       } else this.#pages[place] = { ...known, rows };
       this.isStarted = true;
     } catch (error) {

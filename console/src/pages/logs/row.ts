@@ -32,6 +32,8 @@ export interface LogLine {
   readonly duration: number;
   readonly cache: string;
   readonly error: string;
+  readonly trace: string;
+  readonly session: string;
   readonly stream: boolean;
 }
 
@@ -67,6 +69,8 @@ export function toLine(row: ListedRow): LogLine {
     duration: row.duration_ms ?? 0,
     cache: intern(row.cache_status ?? ""),
     error: intern(row.error?.code || (row.error?.type ?? "")),
+    trace: row.trace_id ?? "",
+    session: row.session_id ?? "",
     stream: row.stream === true,
   };
 }

@@ -1,4 +1,4 @@
-import { metadataStart, readFilters } from "../logs/filters.ts";
+import { metadataStart, readFilters } from "./filters.ts";
 
 /** Filters of the log under the name that analytics have for the same. */
 const renamed: Readonly<Record<string, string>> = {
@@ -10,6 +10,7 @@ const renamed: Readonly<Record<string, string>> = {
 
 /** Filters of the log that analytics do not have. */
 const unknown: ReadonlySet<string> = new Set([
+  "search",
   "model",
   "provider",
   "user_id",
