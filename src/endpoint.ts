@@ -47,6 +47,8 @@ export interface QueryParameter {
   readonly description: string;
   /** It may be given more than once, as `name` or as `name[]`. */
   readonly isList?: boolean;
+  /** Without it the request is refused. */
+  readonly isRequired?: boolean;
 }
 
 /** Schema of a body for the OpenAPI document only, and its content types. */

@@ -114,8 +114,8 @@ async function verifyAuditLog({
 
 const audited = { resource_type: "Kind of record", action: "What happened to it" };
 const filters = {
-  start_time: "ISO 8601, inclusive; required",
-  end_time: "ISO 8601, inclusive; required",
+  start_time: "ISO 8601, inclusive",
+  end_time: "ISO 8601, inclusive",
   method: "POST, PUT or DELETE",
   uri: "Part of the path",
   request_id: "One request",
@@ -138,7 +138,11 @@ export const auditLogEndpoints: readonly AdminEndpoint[] = [
     tag: "Audit logs",
     summary: "List audit log entries, newest first",
     access: { keys: "admin", scopes: ["audit_logs.list"] },
-    query: Object.entries(filters).map(([name, description]) => ({ name, description })),
+    query: Object.entries(filters).map(([name, description]) => ({
+      name,
+      description,
+      isRequired: name.endsWith("_time"),
+    })),
     response: AuditRecordList,
     handle: listAuditLogs,
   }),

@@ -62,7 +62,13 @@ export function parametersOf(endpoint: Endpoint): object[] {
   return [
     ...inPath,
     ...(endpoint.path.endsWith("*") ? [{ ...rest, schema: text }] : []),
-    ...(endpoint.query ?? []).map(({ name, description }) => ({ name, description, in: "query", schema: text })),
+    ...(endpoint.query ?? []).map(({ name, description, isRequired }) => ({
+      name,
+      description,
+      in: "query",
+      ...(isRequired && { required: true }),
+      schema: text,
+    })),
     // headers that say which provider, and how it is asked
     ...headersOf(endpoint),
   ];

@@ -35,8 +35,8 @@ export function readRequestFilter(query: URLSearchParams): RequestFilter {
 
 const describe = {
   workspace_slug: "A workspace, for keys of the organisation; `*`: all of them; without it the default workspace",
-  time_of_generation_min: "Start of the period, ISO 8601, inclusive; required",
-  time_of_generation_max: "End of the period, ISO 8601, inclusive; required",
+  time_of_generation_min: "Start of the period, ISO 8601, inclusive",
+  time_of_generation_max: "End of the period, ISO 8601, inclusive",
   ...sharedFilters,
   current_page: "Page of a group endpoint, counted from 0",
   page_size: "Rows of a page, 1 to 1000, default 50",
@@ -46,4 +46,5 @@ const describe = {
 export const commonParameters: readonly QueryParameter[] = Object.entries(describe).map(([name, description]) => ({
   name,
   description,
+  isRequired: name.startsWith("time_of_generation_"),
 }));
