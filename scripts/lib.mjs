@@ -194,6 +194,19 @@ export async function installClients() {
 /** The folder of coding agents that only `npm run test:agents` and `npm run test:all` need, with the packages of both registries. */
 const sessionsFolder = "tests/agent-sessions";
 
+/** The examples of clients. */
+const examplesFolder = "examples/clients";
+
+/**
+ * Installs the packages of the examples of clients, which `npm run test:all` runs; does nothing when they are there.
+ *
+ * @returns {Promise<string | undefined>} What npm or pip printed where it failed.
+ */
+export async function installExamples() {
+  const folder = join(root, examplesFolder);
+  return (await installIn(folder)) ?? installPython(folder);
+}
+
 /**
  * Installs the coding agents that hold sessions; does nothing when they are there.
  *
@@ -217,7 +230,11 @@ export async function installAgents() {
  * @returns {Promise<string | undefined>} What npm printed where it failed.
  */
 export async function installReleaseTools() {
-  return (await installIn(join(root, "scripts/release"))) ?? installIn(join(root, "tests/libsql-server"));
+  for (const folder of ["scripts/release", "tests/libsql-server", "tests/openapi-client"]) {
+    const problem = await installIn(join(root, folder));
+    if (problem !== undefined) return problem;
+  }
+  return installPython(join(root, "clients/python"));
 }
 
 /**

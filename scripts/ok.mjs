@@ -9,7 +9,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { ensureConsole, findTool, installAgents, installClients, root } from "./lib.mjs";
+import { ensureConsole, findTool, installAgents, installClients, installExamples, root } from "./lib.mjs";
 import { assignFiles, durationsFile, readDurations, runtimes, sliceFiles } from "./test-plan.mjs";
 import { readFailed, readSeconds, runners } from "./test-runners.mjs";
 
@@ -167,11 +167,12 @@ async function check(name, tool, args) {
 
 /**
  * Installs the packages of tests/agents, tests/openapi-client and tests/libsql-server, in a whole run those of
- * tests/agent-sessions too; without them those tests leave themselves out.
+ * tests/agent-sessions and examples/clients too; without them those tests leave themselves out.
  */
 async function prepareClients() {
   const startedAt = Date.now();
-  const problem = (await installClients()) ?? (isWhole ? await installAgents() : undefined);
+  const more = async () => (await installAgents()) ?? (await installExamples());
+  const problem = (await installClients()) ?? (isWhole ? await more() : undefined);
   if (problem !== undefined) totals.failed++;
   report("test clients", problem === undefined, startedAt, "", problem ?? "");
 }
@@ -354,7 +355,11 @@ await inOrder(
   [
     ...checks,
     ...slices.map((slice) => async () => {
-      if (slice.files.some((file) => /^tests\/(?:agents|agent-sessions|openapi-client|libsql-server)\//.test(file)))
+      if (
+        slice.files.some((file) =>
+          /^tests\/(?:agents|agent-sessions|clients|openapi-client|libsql-server)\//.test(file),
+        )
+      )
         await clients;
       await runSlice(
         slice,

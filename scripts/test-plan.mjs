@@ -88,11 +88,11 @@ const tiers = [
     names: ["browser"],
   },
   {
-    // sessions of coding agents, which take minutes: with `--all` on Bun
+    // sessions of coding agents, which take minutes, and the examples of clients, whose packages only `--all` installs: on Bun
     name: "sessions",
     runtimes: [],
     wholeOn: { node: none, deno: none },
-    names: ["agent-sessions"],
+    names: ["agent-sessions", "clients/examples"],
   },
   {
     name: "host",

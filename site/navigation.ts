@@ -31,6 +31,7 @@ export const navigation: readonly Section[] = [
       page("docs/budget-with-alert.md", "Set a budget with an alert"),
       page("docs/redact-emails.md", "Redact e-mail addresses"),
       page("docs/agents.md", "Connect coding agents"),
+      page("docs/clients.md", "Connect clients and SDKs"),
       page("docs/mcp-behind-a-key.md", "Put MCP behind a key"),
       page("docs/semantic-cache.md", "Cache similar questions"),
       page("docs/single-sign-on.md", "Set up single sign-on"),

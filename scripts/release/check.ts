@@ -4,31 +4,41 @@
 import { mkdirSync } from "node:fs";
 import process from "node:process";
 import { parseArgs } from "node:util";
-import { ensureConsole, installReleaseTools } from "../lib.mjs";
 import { checkMaterials } from "./bill-of-materials.ts";
 import { checkBinaries } from "./binaries.ts";
 import { checkChart } from "./charts.ts";
+import { checkPythonClient } from "./client-python.ts";
+import { checkTypescriptClient } from "./client-typescript.ts";
 import { checkCompose } from "./compose.ts";
 import { checkDebianPackage } from "./debian-package.ts";
 import { checkHosts } from "./hosts.ts";
 import { checkImage } from "./image.ts";
 import { checkJsr } from "./jsr.ts";
 import { checkPackage } from "./npm-package.ts";
-import { checkProxy } from "./proxy.ts";
-import { CannotCheckError, releaseFolder } from "./run.ts";
+import { checkCaddy, checkNginx } from "./proxy.ts";
+import { author, CannotCheckError, releaseFolder } from "./run.ts";
 import { checkUnit } from "./unit.ts";
+
+/** Requires that packages name who publishes them. */
+async function checkPublisher(): Promise<void> {
+  if (author.includes("@example.")) throw new CannotCheckError("set `author` in package.json to your name and address");
+}
 
 /** What a release consists of, in the order in which it is built. */
 const steps: Readonly<Record<string, () => Promise<void>>> = {
+  publisher: checkPublisher,
   npm: checkPackage,
   jsr: checkJsr,
+  "client-typescript": checkTypescriptClient,
+  "client-python": checkPythonClient,
   binaries: checkBinaries,
   image: checkImage,
   unit: checkUnit,
   debian: checkDebianPackage,
   chart: checkChart,
   compose: checkCompose,
-  proxy: checkProxy,
+  nginx: checkNginx,
+  caddy: checkCaddy,
   hosts: checkHosts,
   materials: checkMaterials,
 };
@@ -41,11 +51,6 @@ if (unknown.length > 0) {
 }
 
 mkdirSync(releaseFolder, { recursive: true });
-const problem = (await ensureConsole()) ?? (await installReleaseTools());
-if (problem !== undefined) {
-  console.error(problem);
-  process.exit(1);
-}
 
 const results = { passed: 0, failed: 0, skipped: 0 };
 for (const [name, step] of Object.entries(steps)) {

@@ -8,6 +8,7 @@ import { createFolder, fakeWorkspaceKey, waitFor } from "../../tests/support/pro
 import { compileFor } from "./binaries.ts";
 import { debianSystem } from "./debian.ts";
 import {
+  author,
   digestOf,
   findProgram,
   freePort,
@@ -30,7 +31,7 @@ const bootMs = 180_000;
 const control = (architecture: string, installedKilobytes: number) => `Package: ${packageName}
 Version: ${version}
 Architecture: ${architecture}
-Maintainer: The authors of the gateway <gateway@example.com>
+Maintainer: ${author}
 Installed-Size: ${installedKilobytes}
 Depends: libc6 (>= 2.28), libgcc-s1
 Recommends: systemd

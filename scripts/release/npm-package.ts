@@ -5,7 +5,7 @@ import { cpSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } fr
 import { dirname, join, relative, resolve } from "node:path";
 import { createFolder } from "../../tests/support/process.ts";
 import { requireTool } from "../lib.mjs";
-import { megabytes, releaseFolder, requireServing, root, run, sizeOf, toolsFolder, version } from "./run.ts";
+import { author, megabytes, releaseFolder, requireServing, root, run, sizeOf, toolsFolder, version } from "./run.ts";
 
 /** Name under which the package is published. */
 export const packageName = "@gateway/gateway";
@@ -89,6 +89,7 @@ function manifest(): unknown {
     version,
     description,
     license,
+    author,
     keywords: ["ai", "gateway", "llm", "openai", "anthropic", "mcp"],
     type: "module",
     bin: { gateway: "./src/serve/program.js" },
@@ -115,12 +116,13 @@ export async function buildPackage(): Promise<string> {
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest(), null, 2)}\n`);
   cpSync(join(root, "LICENSE"), join(folder, "LICENSE"));
   cpSync(join(toolsFolder, "npm-readme.md"), join(folder, "README.md"));
-  return pack();
+  return pack(folder);
 }
 
-async function pack(): Promise<string> {
+/** Packs the package of a folder. Returns the path of the archive. */
+export async function pack(cwd: string): Promise<string> {
   const printed = await run("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", releaseFolder], {
-    cwd: folder,
+    cwd,
   });
   const [{ filename }] = JSON.parse(printed);
   return join(releaseFolder, filename);

@@ -1,9 +1,10 @@
-// deploy/nginx/gateway.conf with a real nginx and TLS: streams, MCP, the console, realtime sessions and large bodies.
+// deploy/nginx/gateway.conf and deploy/caddy/Caddyfile with the real programs and TLS: streams, MCP, the console, realtime sessions and large bodies.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import process from "node:process";
 import WebSocket from "ws";
 import { createCertificate } from "../../tests/support/certificate.ts";
 import { createFolder, type GatewayProcess, waitFor, withGateway } from "../../tests/support/process.ts";
@@ -154,24 +155,26 @@ async function checkRealtime({ gateway, url, authority }: Site): Promise<void> {
   }
 }
 
-/** Starts nginx with a site, and waits until an address of it answers. */
-export async function startNginx(site: string, probe: string, authority?: string): Promise<{ stop(): Promise<void> }> {
-  const folder = createFolder();
-  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
-    (name) => `${name}_temp_path ${folder}/${name};`,
-  );
-  writeFileSync(join(folder, "site.conf"), site);
-  writeFileSync(
-    join(folder, "nginx.conf"),
-    `user root; daemon off; master_process off; pid ${folder}/pid; error_log stderr warn; events {}
-    http { access_log off; ${temporary.join(" ")} include ${folder}/site.conf; }`,
-  );
-  const nginx = spawn("nginx", ["-c", join(folder, "nginx.conf")], { stdio: ["ignore", "ignore", "pipe"] });
+/** A program in front of the gateway. */
+interface Proxy {
+  stop(): Promise<void>;
+}
+
+/** Starts a proxy, and waits until an address of it answers. */
+async function startProxy(
+  command: readonly string[],
+  folder: string,
+  probe: string,
+  authority?: string,
+): Promise<Proxy> {
+  const [program = "", ...args] = command;
+  const env = { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder };
+  const child = spawn(program, args, { env, stdio: ["ignore", "ignore", "pipe"] });
   let output = "";
-  nginx.stderr.on("data", (text: Buffer) => {
+  child.stderr.on("data", (text: Buffer) => {
     output += text.toString();
   });
-  const stop = async () => void nginx.kill("SIGKILL");
+  const stop = async () => void child.kill("SIGKILL");
   let isUp = false;
   const init: RequestInit = Object.assign({ method: "GET" }, { tls: authority === undefined ? {} : { ca: authority } });
   const look = setInterval(() => {
@@ -182,24 +185,73 @@ export async function startNginx(site: string, probe: string, authority?: string
       () => {},
     );
   }, 100);
-  await waitFor("nginx to serve", 30_000, () => isUp || nginx.exitCode !== null).finally(() => clearInterval(look));
+  await waitFor(`${program} to serve`, 30_000, () => isUp || child.exitCode !== null).finally(() =>
+    clearInterval(look),
+  );
   if (!isUp) await stop();
   assert.ok(isUp, output);
   return { stop };
 }
 
-/** The site of deploy/, with other ports and files. */
-function siteOf(folder: string, port: number, upstream: string): string {
-  return readFileSync(join(root, "deploy/nginx/gateway.conf"), "utf8")
-    .replace("listen 443 ssl", `listen 127.0.0.1:${port} ssl`)
-    .replace("/etc/ssl/gateway.pem", join(folder, "cert.pem"))
-    .replace("/etc/ssl/gateway.key", join(folder, "key.pem"))
-    .replace("http://127.0.0.1:8787", upstream);
+/** Starts nginx with a site, and waits until an address of it answers. */
+export function startNginx(site: string, probe: string, authority?: string): Promise<Proxy> {
+  const folder = createFolder();
+  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
+    (name) => `${name}_temp_path ${folder}/${name};`,
+  );
+  writeFileSync(join(folder, "site.conf"), site);
+  writeFileSync(
+    join(folder, "nginx.conf"),
+    `user root; daemon off; master_process off; pid ${folder}/pid; error_log stderr warn; events {}
+    http { access_log off; ${temporary.join(" ")} include ${folder}/site.conf; }`,
+  );
+  return startProxy(["nginx", "-c", join(folder, "nginx.conf")], folder, probe, authority);
 }
 
-/** Serves the gateway behind nginx with TLS, and requires that everything passes through. */
-export async function checkProxy(): Promise<void> {
-  requirePrograms("nginx");
+/** Starts Caddy with a site, and waits until an address of it answers. */
+function startCaddy(site: string, probe: string, authority: string): Promise<Proxy> {
+  const folder = createFolder();
+  const file = join(folder, "Caddyfile");
+  writeFileSync(file, site);
+  return startProxy(["caddy", "run", "--adapter", "caddyfile", "--config", file], folder, probe, authority);
+}
+
+/** How a program serves the site of deploy/ with other ports and files. */
+interface ProxyKind {
+  readonly program: string;
+  readonly start: (site: string, probe: string, authority: string) => Promise<Proxy>;
+  readonly site: (folder: string, port: number, upstream: string) => string;
+}
+
+const nginx: ProxyKind = {
+  program: "nginx",
+  start: startNginx,
+  site: (folder, port, upstream) =>
+    readFileSync(join(root, "deploy/nginx/gateway.conf"), "utf8")
+      .replace("listen 443 ssl", `listen 127.0.0.1:${port} ssl`)
+      .replace("/etc/ssl/gateway.pem", join(folder, "cert.pem"))
+      .replace("/etc/ssl/gateway.key", join(folder, "key.pem"))
+      .replace("http://127.0.0.1:8787", upstream),
+};
+
+const caddy: ProxyKind = {
+  program: "caddy",
+  start: startCaddy,
+  // it gets certificates from an authority by itself, which a test does not
+  site: (folder, port, upstream) =>
+    `{\n\tadmin off\n\tauto_https disable_redirects\n}\n${readFileSync(join(root, "deploy/caddy/Caddyfile"), "utf8")}`
+      .replace(/^gateway\.example\.com \{/m, (line) =>
+        [
+          line.replace("gateway.example.com", `https://127.0.0.1:${port}`),
+          `\ttls ${folder}/cert.pem ${folder}/key.pem`,
+        ].join("\n"),
+      )
+      .replace("reverse_proxy 127.0.0.1:8787", `reverse_proxy ${upstream}`),
+};
+
+/** Serves the gateway behind a proxy with TLS, and requires that everything passes through. */
+async function checkBehind({ program, start, site: siteOf }: ProxyKind): Promise<void> {
+  requirePrograms(program);
   const port = await freePort();
   const url = `https://127.0.0.1:${port}`;
   const env = { TRUSTED_PROXIES: "127.0.0.1", MCP_GATEWAY_BASE_URL: url };
@@ -208,7 +260,7 @@ export async function checkProxy(): Promise<void> {
     const { cert, key, authority } = createCertificate();
     writeFileSync(join(folder, "cert.pem"), cert);
     writeFileSync(join(folder, "key.pem"), key, { mode: 0o600 });
-    const nginx = await startNginx(siteOf(folder, port, gateway.url), `${url}/health`, authority);
+    const proxy = await start(siteOf(folder, port, gateway.url), `${url}/health`, authority);
     const site = { gateway, url, authority };
     try {
       await checkStream(site);
@@ -217,8 +269,11 @@ export async function checkProxy(): Promise<void> {
       await checkRealtime(site);
       await checkLargeBody(site);
     } finally {
-      await nginx.stop();
+      await proxy.stop();
     }
   });
-  console.log("  nginx with TLS: streams, the console, MCP, realtime and a body of 20 MB pass");
+  console.log(`  ${program} with TLS: streams, the console, MCP, realtime and a body of 20 MB pass`);
 }
+
+export const checkNginx = () => checkBehind(nginx);
+export const checkCaddy = () => checkBehind(caddy);

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { createReadStream, existsSync, readdirSync, statSync } from "node:fs";
+import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import process from "node:process";
@@ -19,6 +19,9 @@ export const releaseFolder = join(root, "dist/release");
 export const toolsFolder = import.meta.dirname;
 /** Time that files carry in archives, in seconds: SOURCE_DATE_EPOCH, or a fixed one, so that equal sources give equal files. */
 export const sourceDate = Number(process.env.SOURCE_DATE_EPOCH ?? 1_767_225_600);
+
+/** Who publishes: `author` of package.json, a name and an address for mail. */
+export const { author } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { author: string };
 
 /** A step that this machine cannot do; the message says what is missing. */
 export class CannotCheckError extends Error {
