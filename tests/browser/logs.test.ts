@@ -247,6 +247,7 @@ test("words of contents are found from the box, the row opens beside the list, a
   const { page } = one;
   const planted = "<img src=x onerror=globalThis.wasRun=true>";
   for (const turn of ["first", "second", "third"]) await chat(stand, `Parcel Q-77 ${turn} ${planted}`);
+  await stored("search=parcel", 3);
   await one.open("/logs");
   await page.locator("[data-index='2']").waitFor();
   const box = page.locator("[data-search]");
@@ -279,7 +280,8 @@ test("the list's place stays while rows are read, its columns and totals are rem
   skip: noConsole,
 }, async () => {
   const { page } = one;
-  for (let turn = 0; turn < 40; turn++) await chat(stand, `Turn ${turn}`);
+  for (let turn = 0; turn < 40; turn++) await chat(stand, `Turn ${turn}`, { model: "place-1" });
+  await stored("limit=100&model=place-1", 40);
   await one.open("/logs");
   const table = page.getByRole("table", { name: "Logs" });
   await page.locator("[data-index='20']").waitFor();
