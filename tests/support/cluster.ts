@@ -8,9 +8,10 @@ import { openSnapshot } from "../../src/gateway/snapshot/seal.ts";
 import { eventually } from "./eventually.ts";
 import { masterKeys } from "./gateway.ts";
 import { type LibsqlServer, startLibsqlServer } from "./libsql-server.ts";
-import { createFolder, fakeAdminKey, type GatewayProcess, startGatewayProcess } from "./process.ts";
+import { createFolder, fakeAdminKey, type GatewayProcess, runtimeCommand, startGatewayProcess } from "./process.ts";
 import { type RedisServer, startRedis } from "./redis.ts";
 import { openSlowLink, type SlowLink } from "./slow-link.ts";
+import { repository } from "./source-files.ts";
 
 /** A node of a cluster. */
 export interface ClusterNode {
@@ -29,13 +30,23 @@ export interface Cluster {
   readonly redis: RedisServer;
   /** Between the nodes and each of the servers. */
   readonly links: { readonly database: SlowLink; readonly redis: SlowLink };
+  /** The repository, or a copy of another version, whose program is started next. */
+  root: string;
   /** Starts a node again, in its folder. */
   restart(node: ClusterNode, signal?: NodeJS.Signals): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Starts a cluster, with the default settings but for those that are given. */
-export async function startCluster(count: number, settings: Readonly<Record<string, string>> = {}): Promise<Cluster> {
+/**
+ * Starts a cluster, with the default settings but for those that are given.
+ *
+ * @param root The repository, or a copy of another version.
+ */
+export async function startCluster(
+  count: number,
+  settings: Readonly<Record<string, string>> = {},
+  root: string = repository,
+): Promise<Cluster> {
   const [server, redis] = [await startLibsqlServer(), await startRedis()];
   const links = { database: await openSlowLink(server.url, 0), redis: await openSlowLink(redis.url, 0) };
   const env = {
@@ -44,25 +55,27 @@ export async function startCluster(count: number, settings: Readonly<Record<stri
     REDIS_URL: links.redis.url.replace("http:", "redis:"),
     ...settings,
   };
-  const start = (folder: string) => startGatewayProcess({ cwd: folder, env });
+  const start = (folder: string, from: string) =>
+    startGatewayProcess({ cwd: folder, env, command: runtimeCommand("mod.ts", "serve", from) });
   const nodes: ClusterNode[] = [];
   for (let index = 0; index < count; index++) {
     const folder = createFolder();
-    const gateway = await start(folder);
+    const gateway = await start(folder, root);
     nodes.push({ folder, gateway, link: await openSlowLink(gateway.url, 0), isIn: true });
   }
-  return {
+  const cluster: Cluster = {
     nodes,
     server,
     redis,
     links,
+    root,
     async restart(node, signal) {
       node.isIn = signal === "SIGKILL";
       if (!node.isIn) await new Promise((resolve) => setTimeout(resolve, 100));
       await node.gateway.stop(signal);
       node.isIn = false;
       await node.link.close();
-      node.gateway = await start(node.folder);
+      node.gateway = await start(node.folder, cluster.root);
       node.link = await openSlowLink(node.gateway.url, 0);
       node.isIn = true;
     },
@@ -73,6 +86,7 @@ export async function startCluster(count: number, settings: Readonly<Record<stri
       await redis.kill();
     },
   };
+  return cluster;
 }
 
 /** Calls the control plane of a node. */
@@ -129,6 +143,8 @@ export interface LoadCounts {
   readonly longest: Map<ClusterNode, number>;
   /** Requests that no node answered. */
   failed: number;
+  /** Streams that ended before they were complete. */
+  cut: number;
   /** Times of the answers, in milliseconds. */
   readonly times: number[];
   /** The last answer that was neither a success nor a limit. */
@@ -149,8 +165,11 @@ export class ClusterLoad {
     this.#patienceMs = patienceMs;
   }
 
-  /** Sends requests with a key in some loops until `stop`. */
-  begin(key: string, { loops, pauseMs = 0 }: { loops: number; pauseMs?: number }): LoadCounts {
+  /** Sends requests with a key in some loops until `stop`; with `streamMs` streams that take so long. */
+  begin(
+    key: string,
+    { loops, pauseMs = 0, streamMs }: { loops: number; pauseMs?: number; streamMs?: number },
+  ): LoadCounts {
     const counts: LoadCounts = {
       served: [],
       statuses: new Map(),
@@ -158,12 +177,13 @@ export class ClusterLoad {
       unanswered: new Set(),
       longest: new Map(),
       failed: 0,
+      cut: 0,
       times: [],
       problem: "",
     };
     const loop = async () => {
       while (this.#isOn) {
-        await this.#send(key, counts);
+        await this.#send({ key, streamMs }, counts);
         if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs));
       }
     };
@@ -176,7 +196,7 @@ export class ClusterLoad {
     await Promise.all(this.#loops);
   }
 
-  async #send(key: string, counts: LoadCounts): Promise<void> {
+  async #send(question: Omit<Question, "trace" | "withinMs">, counts: LoadCounts): Promise<void> {
     const trace = `load-${crypto.randomUUID()}`;
     const begun = performance.now();
     for (let attempt = 0; attempt < 2 * this.#nodes.length; attempt++) {
@@ -187,7 +207,7 @@ export class ClusterLoad {
       }
       // a request that a node may have served already has another trace the next time
       const own = attempt === 0 ? trace : `${trace}-${attempt}`;
-      if (await this.#ask(node, { key, trace: own }, counts)) {
+      if (await this.#ask(node, { ...question, trace: own }, counts)) {
         counts.times.push(performance.now() - begun);
         return;
       }
@@ -196,7 +216,7 @@ export class ClusterLoad {
   }
 
   /** Whether a node answered. */
-  async #ask(node: ClusterNode, request: { key: string; trace: string }, counts: LoadCounts): Promise<boolean> {
+  async #ask(node: ClusterNode, request: Omit<Question, "withinMs">, counts: LoadCounts): Promise<boolean> {
     const begun = performance.now();
     try {
       const { status, text } = await ask(node.link.url, { ...request, withinMs: this.#patienceMs });
@@ -204,7 +224,8 @@ export class ClusterLoad {
       counts.statuses.set(status, (counts.statuses.get(status) ?? 0) + 1);
       counts.longest.set(node, Math.max(counts.longest.get(node) ?? 0, at - begun));
       if (status === 200) counts.served.push({ trace: request.trace, at, by: node });
-      else if (status !== 429) counts.problem = `${status} ${text}`;
+      if (request.streamMs !== undefined && !text.endsWith("data: [DONE]\n\n")) counts.cut++;
+      if (status !== 200 && status !== 429) counts.problem = `${status} ${text}`;
       return true;
     } catch {
       counts.retried++;
@@ -219,8 +240,18 @@ export class ClusterLoad {
   }
 }
 
-/** A chat at an address. */
-export async function ask(url: string, { key, trace, withinMs }: { key: string; trace: string; withinMs: number }) {
+/** A chat. */
+interface Question {
+  readonly key: string;
+  readonly trace: string;
+  /** Longest wait for all of the answer. */
+  readonly withinMs: number;
+  /** How long the answer is streamed. Absent: it is no stream. */
+  readonly streamMs?: number | undefined;
+}
+
+/** Sends a chat to an address. */
+export async function ask(url: string, { key, trace, withinMs, streamMs }: Question) {
   const response = await fetch(`${url}/v1/chat/completions`, {
     method: "POST",
     headers: {
@@ -228,8 +259,13 @@ export async function ask(url: string, { key, trace, withinMs }: { key: string; 
       "x-gateway-api-key": key,
       "x-gateway-provider": "echo",
       "x-gateway-trace-id": trace,
+      ...(streamMs !== undefined && { "x-gateway-echo-delay-ms": String(streamMs) }),
     },
-    body: JSON.stringify({ model: "echo-1", messages: [{ role: "user", content: "Hi" }] }),
+    body: JSON.stringify({
+      model: "echo-1",
+      messages: [{ role: "user", content: "One two three four five six seven eight" }],
+      ...(streamMs !== undefined && { stream: true }),
+    }),
     signal: AbortSignal.timeout(withinMs),
   });
   return { status: response.status, text: await response.text() };

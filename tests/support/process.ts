@@ -76,12 +76,12 @@ export function createFolder(): string {
   return folder;
 }
 
-/** Program and arguments that run a file of the repository on the runtime of the test. */
-export function runtimeCommand(file: string, kind: "serve" | "run" = "run"): string[] {
-  const path = join(repository, file);
+/** Program and arguments that run a file of the repository, or of a copy of it, on the runtime of the test. */
+export function runtimeCommand(file: string, kind: "serve" | "run" = "run", root = repository): string[] {
+  const path = join(root, file);
   if (runtime === "node") return [process.execPath, path];
   if (runtime === "bun") return [process.execPath, "run", path];
-  const config = ["-A", "--config", join(repository, "deno.json")];
+  const config = ["-A", "--config", join(root, "deno.json")];
   if (kind === "run") return [process.execPath, "run", ...config, path];
   return [process.execPath, "serve", ...config, "--host", "127.0.0.1", "--port", "0", path];
 }
