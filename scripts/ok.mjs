@@ -246,6 +246,8 @@ async function runSlice(slice, result) {
   const { counts, files, problem, text, failedFiles } = await runProcess(slice);
   totals.passed += counts.passed;
   totals.failed += counts.failed;
+  // what the long tests of several processes found: seeds, counts and times
+  if (isCluster) for (const line of text.split("\n")) if (/^\s*# (?!Subtest)/.test(line)) console.log(line);
   if (counts.failed > 0) {
     const note = `${counts.passed} passed, ${counts.failed} failed${problem ? `; ${problem}` : ""}`;
     report(
