@@ -31,7 +31,7 @@ after(async () => {
   for (const cluster of opened) await cluster.close();
 });
 
-/** Runs git in the repository; undefined where there is none, or no such commit. */
+/** Runs git in the repository; undefined where it fails, as without a history. */
 function git(...args: string[]): Buffer | undefined {
   try {
     return execFileSync("git", args, { cwd: repository, maxBuffer: 2 ** 30, stdio: ["ignore", "pipe", "ignore"] });
