@@ -127,6 +127,10 @@ const filters: Readonly<Record<string, RowFilter>> = {
     query: { trace_id: "trace-1,trace-2,trace-77" },
     test: ({ trace_id }) => list("trace-1,trace-2,trace-77").includes(trace_id),
   },
+  session_id: {
+    query: { session_id: "session-3,session-4" },
+    test: ({ session_id }) => ["session-3", "session-4"].includes(session_id ?? ""),
+  },
   span_id: { query: { span_id: "span-3,span-4" }, test: ({ span_id }) => ["span-3", "span-4"].includes(span_id ?? "") },
   api_key_ids: { query: { api_key_ids: "key-2" }, test: (row) => row.api_key_id === "key-2" },
   metadata: {
@@ -411,6 +415,7 @@ const groupings: Readonly<Record<string, readonly [value: string, of: (row: LogD
   model: ["model", ({ model }) => model ?? ""],
   status_code: ["status_code", ({ status }) => status],
   api_key: ["api_key", (row) => row.api_key_id],
+  session: ["session_id", (row) => row.session_id ?? ""],
   mcp_server: ["mcp_server", ({ mcp }) => mcp?.server ?? ""],
   config: ["config", ({ config }) => config ?? ""],
   prompt: ["prompt", (row) => row.prompt_slug ?? ""],

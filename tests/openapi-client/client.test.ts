@@ -31,7 +31,7 @@ interface Schema {
 
 interface Operation {
   operationId: string;
-  parameters?: { name?: string; in?: string }[];
+  parameters?: { name?: string; in?: string; required?: boolean; schema?: Schema }[];
   requestBody?: { content: Record<string, { schema: Schema }> };
 }
 
@@ -79,9 +79,16 @@ function sampleOf(schema: Schema): unknown {
 /** A typed call of an operation, as a user of the generated client writes it. */
 function callOf(path: string, method: string, { parameters = [], requestBody }: Operation): string {
   const inPath = parameters.filter((one) => one.in === "path").map(({ name }) => [name, "x"]);
+  const inQuery = parameters
+    .filter((one) => one.in === "query" && one.required)
+    .map(({ name, schema: asked = {} }) => [name, sampleOf(asked)]);
+  const params = {
+    ...(inPath.length > 0 && { path: Object.fromEntries(inPath) }),
+    ...(inQuery.length > 0 && { query: Object.fromEntries(inQuery) }),
+  };
   const schema = requestBody?.content["application/json"]?.schema;
   const init = {
-    ...(inPath.length > 0 && { params: { path: Object.fromEntries(inPath) } }),
+    ...(Object.keys(params).length > 0 && { params }),
     ...(schema && { body: sampleOf(schema) }),
   };
   return `await client.${method.toUpperCase()}(${JSON.stringify(path)}, ${JSON.stringify(init)});`;

@@ -103,6 +103,7 @@ export function randomRows(
       ]),
       priced,
       ...(random() < 0.05 && { part_of: "session" }),
+      ...(random() < 0.3 && { session_id: `session-${whole(20)}` }),
       ...(random() < 0.1 && { shadow_of: pick(random, ["row-1", "row-2"]) }),
       ...(random() < 0.6 && cached(random)),
       ...(random() < 0.2 && { source: pick(random, ["console", "otel"] as const) }),

@@ -80,11 +80,14 @@ function happen(cluster: Cluster, fault: Fault, forMs: number): Promise<void> {
   return fault.kind === "paused" ? pauseFor(cluster, fault, forMs) : slowFor(cluster, fault, forMs);
 }
 
-/** Whether a new limit is exact, and everybody answers. */
-async function isExact({ nodes }: Cluster, random: () => number): Promise<boolean> {
+/**
+ * What is wrong with a new limit; undefined where it is exact, and everybody answers. Nodes do not divide the limit: their
+ * shares never make up all of it.
+ */
+async function findInexact({ nodes }: Cluster, random: () => number): Promise<string | undefined> {
   const [first] = nodes;
-  if (!first) return false;
-  const limit = 3 + Math.floor(random() * 10);
+  if (!first) return "no nodes";
+  const limit = nodes.length * Math.floor(1 + random() * 3) + 1;
   try {
     const key = await makeClusterKey(first, limit);
     const asked = Array.from({ length: limit + 6 }, (_, index) => {
@@ -93,9 +96,10 @@ async function isExact({ nodes }: Cluster, random: () => number): Promise<boolea
     });
     const statuses = (await Promise.all(asked)).map(({ status }) => status);
     const admitted = statuses.filter((status) => status === 200).length;
-    return admitted === limit && statuses.filter((status) => status === 429).length === 6;
-  } catch {
-    return false;
+    const refused = statuses.filter((status) => status === 429).length;
+    return admitted === limit && refused === 6 ? undefined : `${admitted} admitted and ${refused} refused of ${limit}`;
+  } catch (error) {
+    return String(error);
   }
 }
 
@@ -180,7 +184,11 @@ export async function runFaultRound(rounds: FaultRounds, seed: number): Promise<
   await happen(cluster, fault, faultMs);
   const healedAt = performance.now();
   const passedMs = () => Math.round(performance.now() - healedAt);
-  while (!(await isExact(cluster, random)) && passedMs() < recoveryMs) await wait(100);
+  let inexact = await findInexact(cluster, random);
+  while (inexact !== undefined && passedMs() < recoveryMs) {
+    await wait(100);
+    inexact = await findInexact(cluster, random);
+  }
   const recoveredMs = passedMs();
   await wait(200);
   await load.stop();
@@ -190,7 +198,7 @@ export async function runFaultRound(rounds: FaultRounds, seed: number): Promise<
   const stalledMs = Math.max(stalls.end(), ...[...free.longest].map(([node, ms]) => (isFaulty(fault, node) ? 0 : ms)));
   const admitted = limited.served.length;
   const problems = [
-    ...(recoveredMs >= recoveryMs ? [`not recovered after ${recoveredMs} ms`] : []),
+    ...(inexact === undefined ? [] : [`not recovered after ${recoveredMs} ms: ${inexact}`]),
     ...findBad("free", free, fault, cluster),
     ...findBad("limited", limited, fault, cluster),
     ...(admitted > boundOf(fault, limit, stalledMs) ? [`${admitted} admitted of a limit of ${limit}`] : []),
