@@ -26,7 +26,7 @@ interface FoundValue {
   readonly end: number;
 }
 
-/** Characters between two yields, and the steps that an attempt to read a value counts. */
+/** Characters, and steps of attempts, between two yields; and the steps that an attempt to read a value counts. */
 const piece = 8_192;
 const attemptSteps = 24;
 
@@ -139,6 +139,10 @@ export class ValueFinder {
         const kinds = this.#kindsAt(text, at);
         if (kinds.length === 0) continue;
         attempts += attemptSteps;
+        if (attempts >= piece) {
+          yield attempts;
+          attempts = 0;
+        }
         const found = longestOf(kinds, text, at);
         if (found === undefined) continue;
         yield at - start + attempts;
