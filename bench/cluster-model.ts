@@ -3,6 +3,7 @@
 // Usage: node scripts/run.mjs bun bench/cluster-model.ts [--nodes 100] [--rate 100000] [--seconds 60] [--seed 1]
 
 import { parseArgs } from "node:util";
+import { createRandom } from "../tests/support/gateway.ts";
 
 const { values } = parseArgs({
   options: {
@@ -29,17 +30,6 @@ const lostAt = 0.5;
 /** Rows go to the database after so long, or once there are so many. */
 const [flushMs, batchRows] = [250, 1_024];
 const rowBytes = { least: 900, most: 1_800 };
-
-/** Numbers in [0, 1) that look random (mulberry32). */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Sums of the shares of the keys, for a choice by a number in [0, 1). */
 const sums = new Float64Array(keys);

@@ -34,9 +34,9 @@ async function startModel(): Promise<{ url: string; server: Server; made: () => 
     const parts: Buffer[] = [];
     for await (const part of request) parts.push(part);
     const { input } = JSON.parse(Buffer.concat(parts).toString());
-    const texts: string[] = Array.isArray(input) ? input : [input];
-    made += texts.length;
-    const data = texts.map((text, index) => ({ object: "embedding", index, embedding: vectorOf(text) }));
+    const strings: string[] = Array.isArray(input) ? input : [input];
+    made += strings.length;
+    const data = strings.map((text, index) => ({ object: "embedding", index, embedding: vectorOf(text) }));
     const usage = { prompt_tokens: 1, total_tokens: 1 };
     response.writeHead(200, { "content-type": "application/json" });
     response.end(JSON.stringify({ object: "list", model: "m", data, usage }));

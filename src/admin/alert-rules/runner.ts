@@ -75,6 +75,10 @@ class EventRunner extends LeasedRunner<AlertEventRow> {
     for (const [index, destination] of destinations.entries()) {
       const name = nameOf(destination, index);
       if (sent.includes(name)) continue;
+      if (signal.aborted) {
+        problem = "the gateway stopped";
+        break;
+      }
       try {
         await this.#send(row, destination, signal);
         sent.push(name);
@@ -82,7 +86,6 @@ class EventRunner extends LeasedRunner<AlertEventRow> {
         // the address may be a secret: no message names it
         problem = `${destination.type}: ${messageOf(error)}`;
       }
-      if (signal.aborted) break;
     }
     await store.delivered(row, this.owner, this.#outcome(row, sent, problem));
   }

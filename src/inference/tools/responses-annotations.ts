@@ -55,7 +55,7 @@ interface OpenText {
 /** Adds annotations to messages of a round, whole or as events, and takes marks of citations out of them. */
 export class AnnotatedItems {
   readonly #rules: TextRules;
-  readonly #texts = new Map<string, OpenText>();
+  readonly #open = new Map<string, OpenText>();
 
   constructor(rules: TextRules) {
     this.#rules = rules;
@@ -69,8 +69,8 @@ export class AnnotatedItems {
 
   #textOf({ output_index, content_index }: Item): OpenText {
     const name = `${String(output_index)} ${String(content_index)}`;
-    const text = this.#texts.get(name) ?? { cutter: this.#rules.cutter(), annotations: 0 };
-    this.#texts.set(name, text);
+    const text = this.#open.get(name) ?? { cutter: this.#rules.cutter(), annotations: 0 };
+    this.#open.set(name, text);
     return text;
   }
 
