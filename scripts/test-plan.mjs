@@ -108,6 +108,7 @@ const tiers = [
       ...["body", "outbound", "hash", "path", "address", "sse"].map((name) => `lib/${name}`),
     ],
   },
+  { name: "walks", runtimes: ["node"], names: ["runtimes/walks"] },
   { name: "clients", runtimes: ["bun"], names: ["runtimes", "agents", "clients", "openapi-client", "docs"] },
   { name: "text", runtimes: ["bun"], names: ["architecture", "words", "openapi", "adversarial"] },
   {

@@ -88,8 +88,10 @@ const guarded = {
   input_guardrails: [{ "default.contains": { words: ["forbidden"], operator: "none" }, deny: true }],
   output_guardrails: [{ "default.contains": { words: ["forbidden"], operator: "none" }, deny: true }],
 };
-/** Time in which the work that follows a request ends, in milliseconds. */
+/** Time in which the work that follows requests ends, such as that on their log rows, in milliseconds. */
 const quietMs = 3_000;
+/** Time between two countings, in milliseconds. */
+const betweenMs = 50;
 let turn = 0;
 let limitedKey = "";
 
@@ -175,19 +177,18 @@ async function takeCounts(session: Session): Promise<Counted> {
 }
 
 /** How often a walk is counted: work that runs by the clock, such as looking for changes of other nodes, may fall into one. */
-const countings = 5;
+const countings = 4;
 
-/** Runs a walk until nothing of it is new, then counts it, and returns the least that was counted. */
+const pause = (ms: number) => new Promise((resume) => setTimeout(resume, ms));
+
+/** What a walk runs: the least of several countings. */
 async function count(session: Session, walk: () => Walk): Promise<Counted> {
-  for (let round = 0; round < 10; round++) await run(walk());
-  // those requests leave work, such as their log rows: it must not count
-  await new Promise((resume) => setTimeout(resume, quietMs));
   const counted: Counted[] = [];
   while (counted.length < countings) {
     await takeCounts(session);
     await run(walk());
     counted.push(await takeCounts(session));
-    await new Promise((resume) => setTimeout(resume, quietMs / 10));
+    await pause(betweenMs);
   }
   const sizeOf = (one: Counted) => [...one.values()].reduce((sum, calls) => sum + calls.size, 0);
   return counted.reduce((least, one) => (sizeOf(one) < sizeOf(least) ? one : least));
@@ -200,6 +201,9 @@ const session = new Session();
 session.connect();
 await session.post("Profiler.enable");
 await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+// what runs in the first requests alone does not count
+for (const walk of Object.values(walks)) for (let round = 0; round < 10; round++) await run(walk());
+await pause(quietMs);
 for (const [name, walk] of Object.entries(walks)) {
   const counted = await count(session, walk);
   const functions = [...counted.values()].flatMap((calls) => [...calls.values()]);
