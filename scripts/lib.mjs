@@ -7,7 +7,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "
 import { constants } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync } from "node:zlib";
 import { installPython } from "./python.mjs";
 
 /** Folder of the repository. */
@@ -287,11 +287,13 @@ function digestConsoleSources() {
 /** Smallest file that is worth compressing, in bytes. */
 const smallestCompressed = 1_024;
 
-/** Writes the compressed form of each text file of the build beside it. */
+/** Writes the compressed forms of each text file of the build beside it: each client gets the smallest that it takes. */
 function compressConsole() {
   for (const file of listFiles(consoleBuild)) {
     if (!/\.(?:css|html|js|json|svg|txt|webmanifest)$/.test(file) || statSync(file).size < smallestCompressed) continue;
-    writeFileSync(`${file}.gz`, gzipSync(readFileSync(file), { level: 9 }));
+    const bytes = readFileSync(file);
+    writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }));
+    writeFileSync(`${file}.br`, brotliCompressSync(bytes));
   }
 }
 

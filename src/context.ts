@@ -4,6 +4,7 @@ import type { ScimAuthenticator } from "./auth/scim-token.ts";
 import type { ResponseCache } from "./cache/response-cache.ts";
 import type { SemanticSettings } from "./cache/semantic-settings.ts";
 import { type CallRecord, createCallRecord, type OuterRequest, type SettledRequest } from "./context/call-record.ts";
+import type { HeaderServices } from "./context/header-services.ts";
 import type { Hops } from "./context/hops.ts";
 import type { LimitServices } from "./context/limit-services.ts";
 import type { LoadServices } from "./context/load.ts";
@@ -31,7 +32,7 @@ import type { ClientAddress } from "./lib/client-address.ts";
 import type { Clock } from "./lib/clock.ts";
 import type { ExactNumbers } from "./lib/exact-numbers.ts";
 import type { Mac } from "./lib/hash.ts";
-import { HeaderMap, type HeaderRules } from "./lib/headers.ts";
+import { HeaderMap } from "./lib/headers.ts";
 import type { IdFactory } from "./lib/ids.ts";
 import { type Metadata, readBaggage, readMetadata, readTraceparent } from "./lib/metadata.ts";
 import type { Outbound, SocketOutbound } from "./lib/outbound.ts";
@@ -154,7 +155,7 @@ interface Metrics {
 }
 
 /** Objects that live as long as the gateway. Only endpoint handlers see all of them. */
-export interface Services extends LoadServices, LimitServices {
+export interface Services extends LoadServices, LimitServices, HeaderServices {
   readonly clock: Clock;
   /** Unix milliseconds for periods and retention: a jump of the clock moves it only if it lasts. */
   readonly steadyTime: () => number;
@@ -230,10 +231,6 @@ export interface Services extends LoadServices, LimitServices {
   readonly sinks: readonly CallSink[];
   /** Digest of values that callers send back, such as cursors. */
   readonly stateMac: Mac;
-  /** Prefixes of the gateway's headers, `x-gateway-` first. */
-  readonly headerPrefixes: readonly string[];
-  readonly headerRules: HeaderRules;
-  readonly serverTiming: boolean;
   readonly routing: RoutingState;
   readonly guardrails: Guardrails;
   /** Tools for authentication with providers. */

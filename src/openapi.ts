@@ -3,6 +3,7 @@ import type { Endpoint } from "./endpoint.ts";
 import { definePublicEndpoint, isAdminEndpoint, operationNameOf } from "./endpoint.ts";
 import { type ErrorForm, scimContentType } from "./errors.ts";
 import { isOperation } from "./inference/facts/operation-facts.ts";
+import { compressed } from "./lib/content-coding.ts";
 import { jsonReply } from "./lib/reply.ts";
 import { toPathTemplate } from "./lib/route-path.ts";
 import { parameterComponents, parametersOf } from "./openapi/parameters.ts";
@@ -266,9 +267,9 @@ export function createOpenapiEndpoint(others: readonly Endpoint[]): Endpoint {
     tag: "System",
     summary: "This document",
     access: "public",
-    async handle() {
+    async handle({ headers, services }) {
       document ??= toOpenapi([...others, row]);
-      return jsonReply(await document);
+      return compressed(jsonReply(await document), headers.get("accept-encoding"), services.contentCodings);
     },
   });
   return row;

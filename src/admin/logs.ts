@@ -3,7 +3,6 @@ import type { LogScope } from "../db/stores/log-scope.ts";
 import { detailScopes, listAccess, requireLogAccess, requireSeenFields, scopeOf } from "../endpoint/log-access.ts";
 import { defineKeyEndpoint, type Endpoint } from "../endpoint.ts";
 import { NotFoundError } from "../errors.ts";
-import { compressed } from "../lib/gzip.ts";
 import type { Mac } from "../lib/hash.ts";
 import { isId } from "../lib/ids.ts";
 import { jsonReply, jsonTextReply, type Reply } from "../lib/reply.ts";
@@ -109,7 +108,7 @@ export const logEndpoints: readonly Endpoint[] = [
     access: listAccess,
     query: listFilters,
     response: LogList,
-    handle: async (context) => compressed(await listLogs(context), context.headers),
+    handle: listLogs,
   }),
   defineKeyEndpoint({
     method: "GET",
@@ -129,6 +128,6 @@ export const logEndpoints: readonly Endpoint[] = [
     access: { keys: "any", scopes: detailScopes },
     query: detailQuery,
     response: ShownLog,
-    handle: async (context) => compressed(await readLog(context), context.headers),
+    handle: readLog,
   }),
 ];

@@ -2,7 +2,7 @@ import type { RequestContext } from "../context.ts";
 import type { ConsoleAsset } from "../control/console/assets.ts";
 import { NotFoundError } from "../errors.ts";
 import { toBase64Url } from "../lib/base64.ts";
-import { takesGzip } from "../lib/gzip.ts";
+import { chooseCoding, compressed } from "../lib/content-coding.ts";
 import { randomBytes } from "../lib/hash.ts";
 import { html, pageReply } from "../lib/page.ts";
 import { hasEncodedSlash } from "../lib/path.ts";
@@ -42,7 +42,8 @@ function safetyHeaders(nonce?: string): Record<string, string> {
 
 /** Whether the client has a file already (RFC 9110, section 13.1.2). */
 function isHeld(held: string | undefined, etag: string): boolean {
-  return (held ?? "").split(",").some((tag) => tag.trim().replace(/^W\//, "") === etag || tag.trim() === "*");
+  const opaque = (tag: string) => tag.trim().replace(/^W\//, "");
+  return (held ?? "").split(",").some((tag) => opaque(tag) === opaque(etag) || tag.trim() === "*");
 }
 
 function assetReply(asset: ConsoleAsset, { headers: asked }: RequestContext, cacheControl: string): Reply {
@@ -54,20 +55,21 @@ function assetReply(asset: ConsoleAsset, { headers: asked }: RequestContext, cac
   };
   if (isHeld(asked.get("if-none-match"), asset.etag)) return { status: 304, headers, body: null };
   headers["content-type"] = asset.contentType;
-  const gzip = takesGzip(asked.get("accept-encoding")) ? asset.gzip : undefined;
-  if (gzip) headers["content-encoding"] = "gzip";
-  return { status: 200, headers, body: gzip ?? asset.bytes };
+  const packed = chooseCoding(asked.get("accept-encoding"), asset.packed);
+  if (packed) headers["content-encoding"] = packed.name;
+  return { status: 200, headers, body: (packed ?? asset).bytes };
 }
 
 const decoder = new TextDecoder();
 
 /** The page that loads the console: with a new nonce where it asks for one, so that no stored copy serves. */
-function indexReply(index: ConsoleAsset, context: RequestContext): Reply {
+async function indexReply(index: ConsoleAsset, context: RequestContext): Promise<Reply> {
   const text = decoder.decode(index.bytes);
   if (!text.includes(noncePlaceholder)) return assetReply(index, context, "no-cache");
   const nonce = toBase64Url(randomBytes(16));
   const headers = { ...safetyHeaders(nonce), "content-type": index.contentType };
-  return { status: 200, headers, body: text.replaceAll(noncePlaceholder, nonce) };
+  const page = { status: 200, headers, body: text.replaceAll(noncePlaceholder, nonce) };
+  return compressed(page, context.headers.get("accept-encoding"), context.services.contentCodings);
 }
 
 /** The page in place of a console that was not built. */

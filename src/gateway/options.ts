@@ -13,6 +13,7 @@ import type { DatabaseLocation } from "../db/client.ts";
 import type { TextCodec } from "../db/stores/logs.ts";
 import type { BatchRunnerSettings } from "../inference/batches/runner.ts";
 import type { Clock } from "../lib/clock.ts";
+import type { ContentCoding } from "../lib/content-coding.ts";
 import type { Crew } from "../lib/crew.ts";
 import type { MacFactory } from "../lib/hash.ts";
 import type { Transport } from "../lib/outbound.ts";
@@ -101,6 +102,8 @@ export interface GatewayOptions {
    * compressed ones cannot be read.
    */
   logCodec?: TextCodec;
+  /** How responses may be compressed, what is preferred first. Default: with gzip. */
+  contentCodings?: readonly ContentCoding[];
   /** Metrics of requests and of the process, at `/metrics`. False: there are no metrics. */
   metrics?: MetricsOptions | false;
   /** Where spans of finished requests are sent. Absent: nowhere. */

@@ -29,6 +29,7 @@ import { toBase64Url } from "../lib/base64.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
 import { createClientAddress } from "../lib/client-address.ts";
 import type { Clock } from "../lib/clock.ts";
+import { gzipCoding } from "../lib/content-coding.ts";
 import { deriveKey, webMac } from "../lib/hash.ts";
 import { createHeaderRules } from "../lib/headers.ts";
 import { createIdFactory, firstIdOf } from "../lib/ids.ts";
@@ -394,7 +395,7 @@ function createFeedback(options: GatewayOptions, { database, clock }: ServicePar
 
 /** Options that services read as they are, with their defaults. */
 function createSwitches(options: GatewayOptions) {
-  const { realtimeOrigins, pageOrigins, forwardsTraceparent, savedOnly, serverTiming } = options;
+  const { realtimeOrigins, pageOrigins, forwardsTraceparent, savedOnly, serverTiming, contentCodings } = options;
   const headerPrefixes = headerPrefixesOf(options);
   return {
     headerPrefixes,
@@ -404,6 +405,7 @@ function createSwitches(options: GatewayOptions) {
     forwardsTraceparent: forwardsTraceparent ?? false,
     savedOnly: savedOnly ?? false,
     serverTiming: serverTiming ?? false,
+    contentCodings: contentCodings ?? [gzipCoding],
   };
 }
 

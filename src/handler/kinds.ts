@@ -3,6 +3,7 @@ import { serveScim } from "../admin/scim/serve.ts";
 import { isScimAuthorization } from "../auth/scim-token.ts";
 import type { RequestContext } from "../context.ts";
 import type { AdminEndpoint, Endpoint, EndpointKind, EndpointOf, KeyedEndpoint } from "../endpoint.ts";
+import { compressed } from "../lib/content-coding.ts";
 import type { Reply } from "../lib/reply.ts";
 import { authenticateKey, authenticateScim } from "./credentials.ts";
 import { counted, type Run, runForm, runJson, runPlain, serveKeyed } from "./keyed.ts";
@@ -61,10 +62,21 @@ const kinds: { readonly [Kind in EndpointKind]: Answer<EndpointOf<Kind>> } = {
   }),
 };
 
-/** Responds to a request for an endpoint: authenticates and serves it as endpoints of its kind are. */
+/** Kinds whose reads are compressed. Public pages decide for themselves: some of them have tokens. */
+const compressedKinds: ReadonlySet<EndpointKind> = new Set(["key", "admin", "scim"]);
+
+/**
+ * Responds to a request for an endpoint: authenticates and serves it as endpoints of its kind are. Only reads are compressed:
+ * answers to writes are small, and those of models must not wait for it.
+ */
 export function answerEndpoint<Kind extends EndpointKind>(
   endpoint: EndpointOf<Kind>,
   context: RequestContext,
 ): Reply | Promise<Reply> {
-  return kinds[endpoint.kind](endpoint, context);
+  const reply = kinds[endpoint.kind](endpoint, context);
+  return endpoint.method === "GET" && compressedKinds.has(endpoint.kind) ? compressedRead(reply, context) : reply;
+}
+
+async function compressedRead(reply: Reply | Promise<Reply>, context: RequestContext): Promise<Reply> {
+  return compressed(await reply, context.headers.get("accept-encoding"), context.services.contentCodings);
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import type { ConsoleAsset, ConsoleAssets } from "../control/console/assets.ts";
+import type { ConsoleAsset, ConsoleAssets, PackedAsset } from "../control/console/assets.ts";
 import { embeddedFiles } from "./console-files.ts";
 
 /** Content types by the ending of a file's name. */
@@ -25,8 +25,11 @@ const contentTypes: Readonly<Record<string, string>> = {
   woff2: "font/woff2",
 };
 
-/** Ending of the compressed form of a file, beside it. */
-const gzipEnding = ".gz";
+/** Endings of the compressed forms of a file, beside it, the smallest first. */
+const packedForms = [
+  { name: "br", ending: ".br" },
+  { name: "gzip", ending: ".gz" },
+];
 
 function contentTypeOf(name: string): string {
   return contentTypes[name.slice(name.lastIndexOf(".") + 1).toLowerCase()] ?? "application/octet-stream";
@@ -36,10 +39,15 @@ function contentTypeOf(name: string): string {
 type ReadBytes = (name: string) => Promise<Uint8Array<ArrayBuffer> | undefined>;
 
 async function toAsset(name: string, read: ReadBytes): Promise<ConsoleAsset | undefined> {
-  const [bytes, gzip] = await Promise.all([read(name), read(name + gzipEnding)]);
+  const bytes = await read(name);
   if (!bytes) return undefined;
-  const etag = `"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
-  return { bytes, ...(gzip && { gzip }), contentType: contentTypeOf(name), etag };
+  const forms = packedForms.map(async (form): Promise<PackedAsset[]> => {
+    const compressed = await read(name + form.ending);
+    return compressed ? [{ name: form.name, bytes: compressed }] : [];
+  });
+  const packed = (await Promise.all(forms)).flat();
+  const etag = `W/"${createHash("sha256").update(bytes).digest("base64url").slice(0, 22)}"`;
+  return { bytes, packed, contentType: contentTypeOf(name), etag };
 }
 
 /** Reads a whole file; undefined if it does not exist. */

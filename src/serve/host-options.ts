@@ -1,5 +1,6 @@
 import type { GatewayOptions } from "../gateway/options.ts";
 import { createConsoleAssets } from "./console-assets.ts";
+import { contentCodings } from "./content-codings.ts";
 import { nodeMac, readCloudFile } from "./environment.ts";
 import { createLogReaderThread } from "./log-reader-thread.ts";
 import { createLogThread } from "./log-thread.ts";
@@ -26,6 +27,7 @@ export type HostOptions = Required<
     | "createLogReader"
     | "countTokens"
     | "logCodec"
+    | "contentCodings"
     | "processStats"
     | "readFile"
     | "console"
@@ -52,6 +54,7 @@ export async function hostOptions({ console: hasConsole = true }: HostParts = {}
     createLogReader: createLogReaderThread,
     countTokens: createTokenThread().count,
     logCodec: zstdCodec,
+    contentCodings,
     processStats: readProcessStats,
     readFile: readCloudFile,
     console: hasConsole && createConsoleAssets(),

@@ -77,6 +77,8 @@ test("a file is sent compressed to those who take that, and not at all to those 
   assert.deepEqual(gunzipSync(zipped.bytes), fixture);
   assert.equal((await load(script, { "accept-encoding": "gzip;q=0" })).headers.get("content-encoding"), null);
   const etag = plain.headers.get("etag") ?? "";
+  assert.match(etag, /^W\//, "bytes differ with the coding");
+  assert.equal(zipped.headers.get("etag"), etag);
   const held = await load(script, { "if-none-match": `W/"other", ${etag}` });
   assert.deepEqual([held.status, held.bytes.length], [304, 0]);
   const style = await load("/console/assets/index-abc123.css", { "accept-encoding": "gzip" });

@@ -5,7 +5,6 @@ import { readJsonBody } from "../../endpoint/body.ts";
 import { requireRole } from "../../endpoint/role.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { InvalidRequestError, PermissionError, toGatewayError } from "../../errors.ts";
-import { compressed } from "../../lib/gzip.ts";
 import { firstPlainIssue } from "../../lib/issues.ts";
 import { isObject } from "../../lib/json.ts";
 import { hasEncodedSlash } from "../../lib/path.ts";
@@ -86,8 +85,7 @@ async function serveChecked(endpoint: AdminEndpoint, context: CallerContext): Pr
     requireKnownQuery(context.url.searchParams, [...endpoint.query, ...commonQuery]);
   }
   const body = await readBody(endpoint, context);
-  const reply = await endpoint.handleAdmin(body, context);
-  return endpoint.method === "GET" ? compressed(reply, context.headers) : reply;
+  return endpoint.handleAdmin(body, context);
 }
 
 /** Serves one control plane endpoint; refusals are audited like changes. */

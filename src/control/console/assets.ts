@@ -1,10 +1,16 @@
+/** The compressed form of a file, by the name of its content coding. */
+export interface PackedAsset {
+  readonly name: string;
+  readonly bytes: Uint8Array<ArrayBuffer>;
+}
+
 /** A file of the console. */
 export interface ConsoleAsset {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  /** The same, compressed with gzip; absent where that was not made at build. */
-  readonly gzip?: Uint8Array<ArrayBuffer>;
+  /** The same, compressed, as far as that was made at build. */
+  readonly packed: readonly PackedAsset[];
   readonly contentType: string;
-  /** Entity tag of the bytes, with its quotes. */
+  /** Entity tag of all of these forms, which is weak for that reason (RFC 9110, section 8.8.1). */
   readonly etag: string;
 }
 
