@@ -10,6 +10,7 @@ import {
   editorOf,
   enterKey,
   fillCode,
+  fillConfig,
   noConsole,
   openStand,
 } from "./support.ts";
@@ -132,10 +133,10 @@ test("a config shows what the gateway refused at its place, is saved, and explai
   await page.getByLabel("Name").first().fill("Two targets");
   const targets = (weight: number) =>
     `{"strategy":{"mode":"fallback"},"targets":[{"provider":"echo","weight":${weight}},{"provider":"echo","override_params":{"model":"second"}}]}`;
-  await write(page, "Config as JSON", targets(-1));
+  await fillConfig(page, targets(-1));
   await page.getByRole("button", { name: "Create config" }).click();
   await page.locator(".cm-lintRange-error", { hasText: "-1" }).waitFor();
-  await write(page, "Config as JSON", targets(1));
+  await fillConfig(page, targets(1));
   await page.getByRole("button", { name: "Create config" }).click();
   await page.waitForURL(/\/configs\/pc-/);
   await page.getByRole("button", { name: "Explain" }).click();
@@ -147,5 +148,99 @@ test("a config shows what the gateway refused at its place, is saved, and explai
   await page.keyboard.press("ArrowRight");
   const focused = await page.evaluate(() => document.activeElement?.getAttribute("data-path"));
   assert.equal(focused, "config.targets[0]");
+  assertClean(one);
+});
+
+test("a config of two targets in a group is made by its form alone, what is refused stands at its field, and the JSON is the same", {
+  skip: noConsole,
+}, async () => {
+  const one = await signIn();
+  const { page } = one;
+  const config = {
+    strategy: { mode: "fallback" },
+    targets: [{ provider: "echo", azure_resource_name: "mine" }],
+    x_nobody_knows: { deep: [1, null] },
+  };
+  await one.open("/configs/new");
+  await page.getByRole("button", { name: "Add target" }).waitFor();
+  let clicks = 0;
+  const click = async (name: string, role: "button" | "treeitem" | "tab" = "button") => {
+    await page.getByRole(role, { name, exact: true }).first().click();
+    clicks++;
+  };
+  await page.getByLabel("Name", { exact: false }).first().fill("By form");
+  await click("Add target");
+  const form = page.getByRole("group", { name: "Target", exact: true });
+  await form.getByRole("combobox", { name: "Provider" }).fill("echo");
+  await form.getByRole("combobox", { name: "Model" }).fill("echo-2");
+  await form.getByLabel("Weight").fill("-1");
+  await click("Create config");
+  await form.getByText("At least 0").waitFor();
+  assert.equal(await form.getByLabel("Weight").getAttribute("aria-invalid"), "true");
+  await page.waitForFunction(() => document.activeElement?.getAttribute("aria-invalid") === "true");
+  await form.getByLabel("Weight").fill("");
+  await click("Retries and failures");
+  await click("Retry");
+  await form.getByLabel("Attempts").fill("2");
+  await click("Create config");
+  await page.waitForURL(/\/configs\/pc-/);
+  assert.ok(clicks <= 6, String(clicks));
+  const slug = page.url().split("/").at(-1);
+  const read = async () =>
+    JSON.parse(String((await stand.call(`GET /v1/configs/${slug}`, stand.gateway.workspaceKey)).config));
+  const made = await read();
+  assert.deepEqual(made.targets.at(-1), {
+    provider: "echo",
+    override_params: { model: "echo-2" },
+    retry: { attempts: 2 },
+  });
+  // what the form does not know stays, and is shown
+  await stand.call(`PUT /v1/configs/${slug}`, stand.gateway.workspaceKey, {
+    config: { ...config, x_nobody_knows: undefined },
+  });
+  await page.reload();
+  await page.getByRole("treeitem").nth(1).click();
+  await page.getByText("azure_resource_name", { exact: true }).waitFor();
+  await page.getByRole("button", { name: "Put into a group" }).click();
+  await page.getByRole("button", { name: "Save", exact: true }).click();
+  await page.getByText("Saved").first().waitFor();
+  assert.deepEqual(await read(), {
+    strategy: { mode: "fallback" },
+    targets: [{ strategy: { mode: "fallback" }, targets: [{ provider: "echo", azure_resource_name: "mine" }] }],
+  });
+  assertClean(one);
+});
+
+test("the tree of a config is changed by keyboard, and a half typed value is not lost or sent", {
+  skip: noConsole,
+}, async () => {
+  const one = await signIn();
+  const { page } = one;
+  await one.open("/configs/new");
+  await page.getByLabel("Name", { exact: false }).first().fill("By keyboard");
+  await page.getByRole("button", { name: "Add target" }).focus();
+  await page.keyboard.press("Enter");
+  await page.waitForFunction(() => document.querySelectorAll("[role=treeitem]").length === 3);
+  await page.getByRole("button", { name: "Move up" }).focus();
+  await page.keyboard.press("Enter");
+  await page.getByRole("treeitem", { selected: true }).focus();
+  assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("data-path")), "config.targets[0]");
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("Enter");
+  await page.getByText("config.targets[1]", { exact: true }).waitFor();
+  await page.keyboard.press("ArrowUp");
+  await page.keyboard.press("Enter");
+  await page.getByText("config.targets[0]", { exact: true }).waitFor();
+  await page.getByRole("combobox", { name: "Provider" }).fill("echo");
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Parameters", exact: true }).click();
+  await write(page, "Override params", '{"temperature": ');
+  await page.getByRole("button", { name: "Create config" }).click();
+  await page.getByRole("status").filter({ hasText: "Override params" }).waitFor();
+  await page.getByRole("main").getByText("JSON", { exact: true }).first().click();
+  assert.equal(await editorOf(page, "Override params").count(), 1);
+  await write(page, "Override params", '{"temperature": 0.5}');
+  await page.getByRole("button", { name: "Create config" }).click();
+  await page.waitForURL(/\/configs\/pc-/);
   assertClean(one);
 });

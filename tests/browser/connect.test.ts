@@ -15,8 +15,7 @@ import {
   type ConsoleStand,
   createRecord,
   deleteRecord,
-  editorOf,
-  fillCode,
+  fillConfig,
   fillForm,
   noConsole,
   openStand,
@@ -439,10 +438,10 @@ test("a config is changed, its versions are compared, and it is deleted", { skip
   const { page } = one;
   await one.open("/configs/new");
   await page.getByLabel("Name").first().fill("Two versions");
-  await fillCode(page, editorOf(page, "Config as JSON"), '{"provider": "echo", "retry": {"attempts": 1}}');
+  await fillConfig(page, '{"provider": "echo", "retry": {"attempts": 1}}');
   await page.getByRole("button", { name: "Create config" }).click();
   await page.waitForURL(/\/configs\/pc-/);
-  await fillCode(page, editorOf(page, "Config as JSON"), '{"provider": "echo", "retry": {"attempts": 3}}');
+  await fillConfig(page, '{"provider": "echo", "retry": {"attempts": 3}}');
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByRole("button", { name: "Save", disabled: true }).waitFor();
   await page.getByRole("tab", { name: "Versions" }).click();

@@ -13,6 +13,7 @@ import {
   deleteRecord,
   editorOf,
   fillCode,
+  fillConfig,
   noConsole,
   openStand,
 } from "./support.ts";
@@ -47,7 +48,7 @@ for (const viewer of ["admin", "manager"] as const) {
     await one.open("/configs");
     await page.getByRole("link", { name: "Create config" }).click();
     await page.getByLabel("Name").first().fill(`Config of ${viewer}`);
-    await fillCode(page, editorOf(page, "Config as JSON"), '{"provider":"echo"}');
+    await fillConfig(page, '{"provider":"echo"}');
     await button(one, "Create config").click();
     await page.getByRole("heading", { level: 1, name: `Config of ${viewer}` }).waitFor();
     await page.getByLabel("Name").first().fill(`Renamed by ${viewer}`);

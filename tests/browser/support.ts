@@ -173,6 +173,12 @@ export async function fillCode(page: Page, editor: Locator, text: string): Promi
   await page.keyboard.insertText(text);
 }
 
+/** Types a config as JSON over what the editor of configs shows. */
+export async function fillConfig(page: Page, text: string): Promise<void> {
+  await page.getByRole("main").getByText("JSON", { exact: true }).first().click();
+  await fillCode(page, editorOf(page, "Config as JSON"), text);
+}
+
 async function chooseFile(page: Page, input: Locator, { name, content }: FormFile): Promise<void> {
   const [chooser] = await Promise.all([page.waitForEvent("filechooser"), input.click()]);
   await chooser.setFiles({ name, mimeType: "application/jsonl", buffer: Buffer.from(content) });

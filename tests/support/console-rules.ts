@@ -17,6 +17,7 @@ const order = [
   "chat",
   "resources",
   "resources/checks",
+  "resources/schema-form",
   "resources/settings",
   "resources/sections",
   "records",

@@ -36,13 +36,17 @@ function resolve(schema: unknown, root: JsonSchema): unknown {
   return definitions[reference.replace("#/$defs/", "")];
 }
 
-/** The schemas that may apply at once: a schema and the branches of its `anyOf`, `oneOf` and `allOf`. */
-function branches(written: unknown, root: JsonSchema): readonly JsonSchema[] {
+/**
+ * The schemas that may apply at once: a schema and the branches of its `anyOf`, `oneOf` and `allOf`. Each counts once:
+ * branches may refer to each other in circles.
+ */
+function branches(written: unknown, root: JsonSchema, seen = new Set<JsonSchema>()): readonly JsonSchema[] {
   const schema = resolve(written, root);
-  if (!isSchema(schema)) return [];
+  if (!isSchema(schema) || seen.has(schema)) return [];
+  seen.add(schema);
   const below = ["anyOf", "oneOf", "allOf"].flatMap((name) => {
     const list = schema[name];
-    return Array.isArray(list) ? list.flatMap((branch) => branches(branch, root)) : [];
+    return Array.isArray(list) ? list.flatMap((branch) => branches(branch, root, seen)) : [];
   });
   return [schema, ...below];
 }

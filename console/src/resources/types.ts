@@ -4,6 +4,7 @@ import type { Attribute, Of } from "@/components/attribute.ts";
 import type { IconName } from "@/components/icons.tsx";
 import type { NavGroup } from "@/layout/nav-groups.ts";
 import type { Principal } from "@/session/session.ts";
+import type { FieldKind } from "./field-kind.ts";
 
 export interface Option {
   readonly value: string;
@@ -55,28 +56,6 @@ export interface OptionSource {
   /** Query parameter that gets the id of the record that is edited, in place of the workspace in view. */
   readonly idAs?: string;
 }
-
-export type FieldKind =
-  | "text"
-  | "long"
-  | "secret"
-  | "number"
-  /** Seconds, asked for in the unit that suits. */
-  | "duration"
-  | "switch"
-  | "select"
-  | "multi"
-  | "tags"
-  | "json"
-  | "template"
-  | "time"
-  | "file"
-  /** A list of small records: `columns` says what each holds. */
-  | "rows"
-  /** An object of strings: a name and a value a line. */
-  | "pairs"
-  /** Asked for by the field's own `input`. */
-  | "own";
 
 /** Values of a form by the names of their fields, or a body that is made of them. */
 export type Values = Readonly<Record<string, unknown>>;

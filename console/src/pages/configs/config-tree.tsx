@@ -10,6 +10,10 @@ interface ConfigTreeProps {
   readonly root: TreeNode;
   /** What an explanation found; undefined: nothing was explained. */
   readonly plan: Plan | undefined;
+  /** Path of the node whose inputs are shown. */
+  readonly chosen: string;
+  /** Paths of nodes of which something was refused. */
+  readonly refused: readonly string[];
   /** Called with the path of a node that was chosen. */
   readonly onChoose: (path: string) => void;
 }
@@ -22,10 +26,15 @@ function flatten(node: TreeNode): readonly TreeNode[] {
  * A config as a tree: groups with their strategy, targets, and what leads to each. The arrows move, `Enter` chooses. After
  * an explanation, targets that are called have their number, and the others a broken border.
  */
-export function ConfigTree({ root, plan, onChoose }: ConfigTreeProps): ReactNode {
+export function ConfigTree({ root, plan, chosen, refused, onChoose }: ConfigTreeProps): ReactNode {
   const host = useRef<HTMLDivElement>(null);
   const nodes = useMemo(() => flatten(root), [root]);
-  const [active, setActive] = useState(root.path);
+  const [active, setActive] = useState(chosen);
+  const [before, setBefore] = useState(chosen);
+  if (before !== chosen) {
+    setBefore(chosen);
+    setActive(chosen);
+  }
   const current = nodes.some(({ path }) => path === active) ? active : root.path;
   const move = (to: TreeNode | undefined) => {
     if (to === undefined) return;
@@ -50,7 +59,7 @@ export function ConfigTree({ root, plan, onChoose }: ConfigTreeProps): ReactNode
   };
   return (
     <div ref={host} role="tree" aria-label={words.tree} className={classes.tree} onKeyDown={onKeyDown}>
-      <Node node={root} level={1} state={{ plan, current, onChoose, onFocus: setActive }} />
+      <Node node={root} level={1} state={{ plan, current, chosen, refused, onChoose, onFocus: setActive }} />
     </div>
   );
 }
@@ -58,6 +67,8 @@ export function ConfigTree({ root, plan, onChoose }: ConfigTreeProps): ReactNode
 interface NodeState {
   readonly plan: Plan | undefined;
   readonly current: string;
+  readonly chosen: string;
+  readonly refused: readonly string[];
   readonly onChoose: (path: string) => void;
   readonly onFocus: (path: string) => void;
 }
@@ -70,7 +81,7 @@ interface NodeProps {
 }
 
 function Node({ node, level, state, parent }: NodeProps): ReactNode {
-  const { plan, current, onChoose, onFocus } = state;
+  const { plan, current, chosen, refused, onChoose, onFocus } = state;
   const order = plan === undefined ? -1 : plan.calls.findIndex(({ label }) => label === node.path);
   const reached = plan?.calls.some(({ label }) => label === node.path || label.startsWith(`${node.path}.`)) === true;
   const status = plan === undefined ? undefined : order >= 0 ? "called" : reached ? "passed" : "unreached";
@@ -80,7 +91,7 @@ function Node({ node, level, state, parent }: NodeProps): ReactNode {
       role="treeitem"
       aria-level={level}
       aria-expanded={node.children.length > 0 ? true : undefined}
-      aria-selected={node.path === current}
+      aria-selected={node.path === chosen}
       tabIndex={node.path === current ? 0 : -1}
       data-path={node.path}
       data-reached={reached || undefined}
@@ -93,7 +104,13 @@ function Node({ node, level, state, parent }: NodeProps): ReactNode {
         onChoose(node.path);
       }}
     >
-      <div className={classes.node} data-group={node.mode !== undefined || undefined} data-state={status}>
+      <div
+        className={classes.node}
+        data-group={node.mode !== undefined || undefined}
+        data-state={status}
+        data-chosen={node.path === chosen || undefined}
+        data-refused={refused.includes(node.path) || undefined}
+      >
         <Edges node={node} plan={plan} parent={parent} />
         {order >= 0 && (
           <span className={classes.order} role="img" aria-label={words.callNumber(order + 1)}>
@@ -107,6 +124,7 @@ function Node({ node, level, state, parent }: NodeProps): ReactNode {
             {setting}
           </span>
         ))}
+        {refused.includes(node.path) && <span className={classes.refused}>{words.refused}</span>}
         {status === "unreached" && <span className={classes.mode}>{words.unreached}</span>}
       </div>
       {node.children.length > 0 && (

@@ -1,6 +1,7 @@
 import { useQuery } from "@tanstack/react-query";
 import { type Answer, get } from "@/api/client.ts";
 import { optionsOf } from "../define.ts";
+import type { SourcedParameter } from "./parameter-input.tsx";
 import { type Parameter, parametersOf } from "./parameters.ts";
 import { nameOfCheck, vendorOf } from "./words.ts";
 
@@ -12,11 +13,11 @@ export interface CatalogCheck {
   readonly vendor: string;
   readonly isPartner: boolean;
   readonly phases: readonly string[];
-  readonly parameters: readonly Parameter[];
+  readonly parameters: readonly SourcedParameter[];
 }
 
 /** The integration of a partner's check is one of the partner's. */
-function withIntegrations(parameters: readonly Parameter[], partner: string | null): readonly Parameter[] {
+function withIntegrations(parameters: readonly Parameter[], partner: string | null): readonly SourcedParameter[] {
   if (partner === null) return parameters;
   const source = optionsOf("/v1/integrations", ({ slug, name, ai_provider_id: provider }) =>
     provider === partner ? { value: slug, label: name } : undefined,

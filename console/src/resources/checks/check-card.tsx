@@ -8,7 +8,7 @@ import { type CatalogCheck, findCheck, splitParameters } from "./catalog.ts";
 import classes from "./checks.module.css";
 import { withMember } from "./draft.ts";
 import { ParameterInput } from "./parameter-input.tsx";
-import type { Parameter } from "./parameters.ts";
+import { checkWords, type Parameter } from "./parameters.ts";
 import { labelOf, nameOfCheck, vendorOf } from "./words.ts";
 
 const words = text.checks;
@@ -107,7 +107,7 @@ interface ParameterFieldsProps {
 function unnamed(parameters: JsonObject, known: readonly Parameter[]): readonly Parameter[] {
   return Object.keys(parameters)
     .filter((name) => !known.some((parameter) => parameter.name === name))
-    .map((name) => ({ name, label: labelOf(name), kind: "json", choices: [], required: false, schema: {} }));
+    .map((name) => ({ name, label: labelOf(name), ...textParameter, kind: "json", schema: {} }));
 }
 
 function ParameterFields({ check, own, common, onChange }: ParameterFieldsProps): ReactNode {
@@ -147,4 +147,10 @@ function ParameterFields({ check, own, common, onChange }: ParameterFieldsProps)
   );
 }
 
-const textParameter = { kind: "text", choices: [], required: false, schema: { type: "string" } } as const;
+const textParameter = {
+  kind: "text",
+  choices: [],
+  required: false,
+  schema: { type: "string" },
+  words: checkWords,
+} as const;

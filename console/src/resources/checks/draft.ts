@@ -1,5 +1,5 @@
-import { isJsonObject } from "@/lib/json.ts";
-import { text } from "@/text/text.ts";
+import { isJsonObject } from "../../lib/json.ts";
+import { text } from "../../text/text.ts";
 
 /** What was typed for a value and is not read before the form is sent. */
 export class Draft {

@@ -1,7 +1,24 @@
-import { isJsonObject, type JsonObject } from "@/lib/json.ts";
-import { text } from "@/text/text.ts";
-import type { FieldKind, OptionSource } from "../types.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json.ts";
+import { text } from "../../text/text.ts";
+import type { FieldKind } from "../field-kind.ts";
 import { labelOf, labelOfValue } from "./words.ts";
+
+/** What is said of members and their values. */
+export interface ParameterWords {
+  readonly labelOf: (name: string, schema: JsonObject) => string;
+  readonly helpOf: (name: string, schema: JsonObject) => string | undefined;
+  readonly labelOfValue: (name: string, value: unknown) => string;
+  /** What an empty input means; undefined: nothing in particular. */
+  readonly emptyOf: (name: string) => string | undefined;
+}
+
+/** Members of checks and of settings in words. */
+export const checkWords: ParameterWords = {
+  labelOf,
+  helpOf: (name) => text.checks.help[name],
+  labelOfValue,
+  emptyOf: (name) => text.checks.empty[name],
+};
 
 /** A member of an object with a JSON schema, and how it is asked for. */
 export interface Parameter {
@@ -14,20 +31,23 @@ export interface Parameter {
   readonly required: boolean;
   readonly initial?: unknown;
   readonly schema: JsonObject;
-  /** Rows of the API to choose from. */
-  readonly source?: OptionSource;
+  readonly words: ParameterWords;
 }
 
 /** The schemas of which one applies, without null. */
-function branchesOf(schema: unknown): readonly JsonObject[] {
+export function branchesOf(schema: unknown): readonly JsonObject[] {
   if (!isJsonObject(schema) || schema.type === "null") return [];
   const branches = [schema.anyOf, schema.oneOf].find(Array.isArray);
   return branches === undefined ? [schema] : branches.flatMap(branchesOf);
 }
 
-const isList = ({ type, items }: JsonObject): boolean =>
-  type === "array" && isJsonObject(items) && items.type === "string";
-const isText = ({ type, enum: list }: JsonObject): boolean => type === "string" && list === undefined;
+export const isNumberList = ({ type, items }: JsonObject): boolean =>
+  type === "array" && isJsonObject(items) && isNumber(items);
+const isList = (schema: JsonObject): boolean => {
+  const { type, items } = schema;
+  return (type === "array" && isJsonObject(items) && items.type === "string") || isNumberList(schema);
+};
+export const isText = ({ type, enum: list }: JsonObject): boolean => type === "string" && list === undefined;
 const isNumber = ({ type, enum: list }: JsonObject): boolean =>
   (type === "number" || type === "integer") && list === undefined;
 const choicesOf = ({ type, enum: list }: JsonObject): readonly unknown[] =>
@@ -51,48 +71,29 @@ function kindOf(branches: readonly JsonObject[], initial: unknown): FieldKind {
   return "json";
 }
 
-function toParameter(name: string, schema: JsonObject, required: boolean): Parameter {
+function toParameter(name: string, schema: JsonObject, required: boolean, words: ParameterWords): Parameter {
   const branches = branchesOf(schema);
   const kind = kindOf(branches, schema.default);
   const items = branches.flatMap(({ items }) => (isJsonObject(items) ? choicesOf(items) : []));
-  const help = text.checks.help[name];
+  const help = words.helpOf(name, schema);
   return {
     name,
-    label: labelOf(name),
+    label: words.labelOf(name, schema),
     ...(help !== undefined && { help }),
     kind,
     choices: kind === "multi" ? items : kind === "select" ? branches.flatMap(choicesOf) : [],
     required: required && schema.default === undefined,
     ...(schema.default !== undefined && { initial: schema.default }),
     schema,
+    words,
   };
 }
 
 /** The members of an object's schema. */
-export function parametersOf(schema: unknown): readonly Parameter[] {
+export function parametersOf(schema: unknown, words: ParameterWords = checkWords): readonly Parameter[] {
   if (!isJsonObject(schema) || !isJsonObject(schema.properties)) return [];
   const required = Array.isArray(schema.required) ? schema.required : [];
   return Object.entries(schema.properties).map(([name, member]) =>
-    toParameter(name, isJsonObject(member) ? member : {}, required.includes(name)),
+    toParameter(name, isJsonObject(member) ? member : {}, required.includes(name), words),
   );
-}
-
-/** Whether the input of a parameter can show a value without losing anything. */
-export function fits({ kind, schema }: Parameter, value: unknown): boolean {
-  if (value === undefined || value === null || kind === "json") return true;
-  const isPlain = typeof value === "string" || (typeof value === "number" && !branchesOf(schema).every(isText));
-  if (kind === "number") return typeof value === "number";
-  if (kind === "text") return isPlain;
-  if (kind === "switch") return typeof value === "boolean" || value === 0 || value === 1;
-  if (kind === "select") return typeof value !== "object";
-  return typeof value === "string" || (Array.isArray(value) && value.every((one) => typeof one === "string"));
-}
-
-/** What stands for a default in an empty input. */
-export function placeholderOf({ name, kind, initial, required }: Parameter): string | undefined {
-  if (text.checks.empty[name] !== undefined) return text.checks.empty[name];
-  if (initial === undefined || initial === null || typeof initial === "object" || initial === "") {
-    return kind === "select" && !required ? text.checks.notSet : undefined;
-  }
-  return text.checks.byDefault(kind === "select" ? labelOfValue(name, initial) : String(initial));
 }

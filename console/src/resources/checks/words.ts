@@ -1,6 +1,6 @@
-import { asObject, isJsonObject, type JsonObject, textOf } from "@/lib/json.ts";
-import { nameOf, wordOf } from "@/lib/words.ts";
-import { text } from "@/text/text.ts";
+import { asObject, isJsonObject, type JsonObject, textOf } from "../../lib/json.ts";
+import { nameOf, wordOf } from "../../lib/words.ts";
+import { text } from "../../text/text.ts";
 
 const words = text.checks;
 

@@ -2,7 +2,7 @@ import type { SettingsForm } from "@/api/settings.gen.ts";
 import { isJsonObject, type JsonObject } from "@/lib/json.ts";
 import { labelOfSetting } from "@/resources/setting-label.ts";
 import { text } from "@/text/text.ts";
-import { type Parameter, parametersOf } from "../checks/parameters.ts";
+import { checkWords, type Parameter, parametersOf } from "../checks/parameters.ts";
 import { choices as optionChoices } from "../options.ts";
 import type { Field } from "../types.ts";
 import type { SettingsDraft } from "./settings-draft.ts";
@@ -69,6 +69,7 @@ function toSetting(path: string, form: SettingsForm, isRequired: boolean): Setti
       kind: "text",
       choices: [],
       schema: read,
+      words: checkWords,
       required: isRequired,
       ...parameter,
       label: labelOfSetting(path),
