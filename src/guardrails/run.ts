@@ -1,10 +1,8 @@
 import type { Clock } from "../lib/clock.ts";
-import { allSoon, eachSoon, type Soon } from "../lib/soon.ts";
-import type { Steps } from "../lib/steps.ts";
-import type { CheckResult, HookResult } from "../schemas/hooks.ts";
+import type { HookResult } from "../schemas/hooks.ts";
 import type { JsonPieces } from "./json-pieces.ts";
+import { type Checked, type Finding, failsOnError, startNow, toChecked, toHookResult } from "./results.ts";
 import { type Look, SeenTexts, type VisibleText } from "./seen-texts.ts";
-import { toShown } from "./shown-result.ts";
 import type { PhaseOutcome, Subject } from "./subject.ts";
 import {
   type Body,
@@ -16,7 +14,7 @@ import {
   type RequestType,
 } from "./types.ts";
 import { Placeholders } from "./values/placeholders.ts";
-import { RunWork, roundMs, writeTime } from "./work.ts";
+import { RunWork } from "./work.ts";
 
 /** Longest JSON of a check's data. */
 const maxDataLength = 8 * 1024;
@@ -26,13 +24,6 @@ interface State {
   body: Body;
   isTransformed: boolean;
   headers: Record<string, string | null>;
-}
-
-/** A check's outcome, and what it means for its hook. */
-interface Checked {
-  bound: BoundCheck;
-  result: CheckResult;
-  isBroken: boolean;
 }
 
 /** Context of one run of hooks. */
@@ -199,118 +190,49 @@ function toData(
   return { explanation: String(data.explanation ?? "").slice(0, 1_000), isCut: true };
 }
 
-/** Whether a check without a decision counts as failed. */
-export function failsOnError({ onError, deny }: Hook, { failOnError }: BoundCheck): boolean {
-  return failOnError ?? (onError === undefined ? deny : onError === "fail");
-}
-
-function isSteps(outcome: Soon<CheckOutcome> | Steps<CheckOutcome>): outcome is Steps<CheckOutcome> {
-  return Symbol.iterator in outcome;
-}
-
-/** A check that runs. */
-class CheckRun {
-  readonly #run: Run;
-  readonly #input: RunInput;
-  readonly #startedAt: number;
-  readonly #createdAt: string;
-
-  constructor(run: Run, hook: Hook, bound: BoundCheck) {
-    this.#run = run;
-    this.#input = new RunInput(run, hook, bound);
-    this.#startedAt = run.clock.monotonic();
-    this.#createdAt = writeTime(run.clock.now());
-  }
-
-  /** The outcome; undefined where it skipped. */
-  start(): Soon<Checked | undefined> {
-    const { work } = this.#run;
-    const { check, parameters } = this.#input.bound;
-    try {
-      const outcome = work.time(() => {
-        const begun = check.run(this.#input, parameters);
-        return isSteps(begun) ? work.begin(begun) : begun;
-      });
-      return outcome instanceof Promise ? this.#wait(outcome) : this.#conclude(outcome);
-    } catch (thrown) {
-      return this.#fail(thrown);
-    }
-  }
-
-  async #wait(outcome: Promise<CheckOutcome>): Promise<Checked | undefined> {
-    try {
-      return this.#conclude(await outcome);
-    } catch (thrown) {
-      return this.#fail(thrown);
-    }
-  }
-
-  #conclude(outcome: CheckOutcome): Checked | undefined {
-    if (outcome.isSkipped) return undefined;
-    const { isChange, problem } = apply(outcome, this.#run, this.#input);
-    const error = problem === undefined ? null : { name: "CheckError", message: problem };
-    const isCut = this.#input.rests.length > 0 || this.#run.subject.isCut;
-    const data = toData(outcome.data, { isCut });
-    return this.#toChecked({ verdict: outcome.pass, data, error, transformed: isChange }, false);
-  }
-
-  #fail(thrown: unknown): Checked {
-    const error =
-      thrown instanceof CheckError ? thrown : new CheckError("Error executing check", { name: "Check error" });
-    const { name, message } = error;
-    const { hook, bound } = this.#input;
-    const verdict = failsOnError(hook, bound) ? error.verdict : true;
-    const data = toData(error.data, this.#run.subject);
-    return this.#toChecked({ verdict, data, error: { name, message }, transformed: false }, true);
-  }
-
-  #toChecked(
-    { verdict, data, error, transformed }: Pick<CheckResult, "verdict" | "data" | "error" | "transformed">,
-    isBroken: boolean,
-  ): Checked {
-    const { bound } = this.#input;
-    const result: CheckResult = {
-      id: bound.check.id,
-      verdict,
-      data,
-      error,
-      transformed,
-      execution_time: roundMs(this.#run.clock.monotonic() - this.#startedAt),
-      created_at: this.#createdAt,
-    };
-    if (bound.failOnError !== undefined) result.fail_on_error = bound.failOnError;
-    return { bound, result, isBroken };
-  }
-}
-
-/** Runs one check; undefined where it skipped. */
-function runCheck(run: Run, hook: Hook, bound: BoundCheck): Soon<Checked | undefined> {
-  const waiting = run.work.waitForTurn();
-  return waiting ? waiting.then(() => new CheckRun(run, hook, bound).start()) : new CheckRun(run, hook, bound).start();
-}
-
-function runChecks(run: Run, hook: Hook): Soon<(Checked | undefined)[]> {
-  const start = (bound: BoundCheck) => runCheck(run, hook, bound);
-  return hook.isOrdered ? eachSoon(hook.checks, start) : allSoon(hook.checks.map(start));
-}
-
-/** The feedback for a verdict, with the checks that led to it. */
-export function toFeedback(hook: Hook, verdict: boolean, checked: readonly Checked[]): Record<string, unknown> | null {
-  const feedback = verdict ? hook.onSuccess : hook.onFail;
-  if (!feedback) return null;
-  const list = (wanted: (one: Checked) => boolean) =>
-    checked
-      .filter(wanted)
-      .map(({ result }) => result.id)
-      .join(", ");
-  const own = typeof feedback.metadata === "object" ? feedback.metadata : {};
-  const metadata = {
-    ...own,
-    successfulChecks: list(({ result, isBroken }) => result.verdict && !isBroken),
-    failedChecks: list(({ result, isBroken }) => !result.verdict && !isBroken),
-    erroredChecks: list(({ isBroken }) => isBroken),
+/** What a check that decided found, once its changes are made. */
+function toFinding(outcome: CheckOutcome, run: Run, input: RunInput): Finding {
+  const { isChange, problem } = apply(outcome, run, input);
+  const isCut = input.rests.length > 0 || run.subject.isCut;
+  return {
+    verdict: outcome.pass,
+    data: toData(outcome.data, { isCut }),
+    error: problem === undefined ? null : { name: "CheckError", message: problem },
+    transformed: isChange,
+    isBroken: false,
   };
-  return { ...feedback, metadata };
+}
+
+/** What a check counts as that could not decide. */
+function toFailure(thrown: unknown, { subject }: Run, { hook, bound }: RunInput): Finding {
+  const error =
+    thrown instanceof CheckError ? thrown : new CheckError("Error executing check", { name: "Check error" });
+  const { name, message } = error;
+  const verdict = failsOnError(hook, bound) ? error.verdict : true;
+  const data = toData(error.data, subject);
+  return { verdict, data, error: { name, message }, transformed: false, isBroken: true };
+}
+
+/** Runs one check; undefined where it skipped. What waits for nothing is done before this returns. */
+async function runCheck(run: Run, hook: Hook, bound: BoundCheck): Promise<Checked | undefined> {
+  const { work, clock } = run;
+  const turn = work.waitForTurn();
+  if (turn) await turn;
+  const input = new RunInput(run, hook, bound);
+  const start = startNow(clock);
+  let finding: Finding;
+  try {
+    const begun = work.time(() => {
+      const running = bound.check.run(input, bound.parameters);
+      return Symbol.iterator in running ? work.begin(running) : running;
+    });
+    const outcome = begun instanceof Promise ? await begun : begun;
+    if (outcome.isSkipped) return undefined;
+    finding = toFinding(outcome, run, input);
+  } catch (thrown) {
+    finding = toFailure(thrown, run, input);
+  }
+  return toChecked(bound, finding, start, clock);
 }
 
 /** Result of a hook, and whether its denial is soft. */
@@ -320,75 +242,37 @@ interface HookOutcome {
 }
 
 /** Runs one hook; undefined where all of its checks skipped. */
-function runHook(shared: Run, hook: Hook): Soon<HookOutcome | undefined> {
-  const { clock } = shared;
+async function runHook(shared: Run, hook: Hook): Promise<HookOutcome | undefined> {
+  const { clock, subject } = shared;
   const run = hook.isSaved ? { ...shared, work: new RunWork(clock) } : shared;
-  const startedAt = clock.monotonic();
-  const createdAt = writeTime(clock.now());
-  const checking = runChecks(run, hook);
-  const conclude = (checked: readonly (Checked | undefined)[]) =>
-    toHookOutcome(checked, { hook, run, startedAt, createdAt });
-  return checking instanceof Promise ? checking.then(conclude) : conclude(checking);
-}
-
-function toHookOutcome(
-  all: readonly (Checked | undefined)[],
-  { hook, run, startedAt, createdAt }: { hook: Hook; run: Run; startedAt: number; createdAt: string },
-): HookOutcome | undefined {
-  const checked: Checked[] = [];
-  let verdict = true;
-  let transformed = false;
-  let isSoft = true;
-  for (const one of all) {
-    if (!one) continue;
-    checked.push(one);
-    transformed ||= one.result.transformed;
-    if (one.result.verdict) continue;
-    verdict = false;
-    isSoft &&= one.bound.softDeny;
-  }
+  const start = startNow(clock);
+  const all: (Checked | undefined)[] = [];
+  if (hook.isOrdered) for (const bound of hook.checks) all.push(await runCheck(run, hook, bound));
+  else all.push(...(await Promise.all(hook.checks.map((bound) => runCheck(run, hook, bound)))));
+  const checked = all.filter((one) => one !== undefined);
   if (checked.length === 0 && hook.checks.length > 0) return undefined;
-  const result: HookResult = {
-    id: hook.id,
-    verdict,
-    transformed,
-    deny: hook.deny && !hook.async && !verdict && run.subject.isSent !== true,
-    async: hook.async,
-    type: hook.type,
-    checks: checked.map((one) => toShown(hook, one.result)),
-    feedback: toFeedback(hook, verdict, checked),
-    execution_time: roundMs(run.clock.monotonic() - startedAt),
-    created_at: createdAt,
-  };
-  if (hook.versionId !== undefined) result.guardrail_version_id = hook.versionId;
-  return { result, isSoft };
+  const result = toHookResult(hook, checked, start, clock);
+  if (subject.isSent) result.deny = false;
+  return { result, isSoft: checked.every(({ bound, result: { verdict } }) => verdict || bound.softDeny) };
 }
 
 /**
- * Runs the hooks of one phase: first those that may change something, in order, then the others concurrently. At once
- * where no check waits for anything. Never rejects and never throws: errors are part of the results.
+ * Runs the hooks of one phase: first those that may change something, in order, then the others concurrently. Never
+ * rejects: errors are part of the results.
  */
-export function runHooks(hooks: readonly Hook[], subject: Subject, clock: Clock): Soon<PhaseOutcome> {
+export async function runHooks(hooks: readonly Hook[], subject: Subject, clock: Clock): Promise<PhaseOutcome> {
   const state: State = { body: (subject.response ?? subject.request).body, isTransformed: false, headers: {} };
   const placeholders = subject.placeholders ?? new Placeholders();
   const run: Run = { subject, state, clock, work: new RunWork(clock), texts: new SeenTexts(subject), placeholders };
-  const conclude = (outcomes: readonly (HookOutcome | undefined)[]) => toPhaseOutcome(outcomes, state);
-  const running = startAll(run, hooks);
-  return running instanceof Promise ? running.then(conclude) : conclude(running);
-}
-
-/** The outcomes in the order of the hooks; undefined for those that skipped. */
-function startAll(run: Run, hooks: readonly Hook[]): Soon<(HookOutcome | undefined)[]> {
-  const start = (hook: Hook): Soon<HookOutcome | undefined> => {
-    // too late after the response
-    return hook.type === "mutator" && hook.async ? undefined : runHook(run, hook);
+  // a change after the response is too late
+  const running = hooks.filter(({ type, async }) => type !== "mutator" || !async);
+  const outcomes: (HookOutcome | undefined)[] = [];
+  const runAt = async (index: number, hook: Hook) => {
+    outcomes[index] = await runHook(run, hook);
   };
-  const ordered = hooks.filter(({ isOrdered }) => isOrdered);
-  if (ordered.length === 0) return allSoon(hooks.map(start));
-  const first = eachSoon(ordered, start);
-  const startOthers = (done: readonly (HookOutcome | undefined)[]) =>
-    allSoon(hooks.map((hook) => (hook.isOrdered ? done[ordered.indexOf(hook)] : start(hook))));
-  return first instanceof Promise ? first.then(startOthers) : startOthers(first);
+  for (const [index, hook] of running.entries()) if (hook.isOrdered) await runAt(index, hook);
+  await Promise.all(running.map((hook, index) => (hook.isOrdered ? undefined : runAt(index, hook))));
+  return toPhaseOutcome(outcomes, state);
 }
 
 function toPhaseOutcome(

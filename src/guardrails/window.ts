@@ -1,11 +1,10 @@
 import type { Clock } from "../lib/clock.ts";
 import { type Steps, stepsPerPiece } from "../lib/steps.ts";
 import type { HookResult } from "../schemas/hooks.ts";
-import { failsOnError, toFeedback } from "./run.ts";
-import { toShown } from "./shown-result.ts";
+import { type Finding, failsOnError, type Start, startNow, toChecked, toHookResult } from "./results.ts";
 import { type BoundCheck, CheckError, type CheckWindow, type Hook, type WindowFinding } from "./types.ts";
 import { Placeholders } from "./values/placeholders.ts";
-import { RunWork, roundMs, writeTime } from "./work.ts";
+import { RunWork } from "./work.ts";
 
 /** New characters of a text after which its checks look at it again: searching for each event would cost more. */
 const stride = 16;
@@ -63,8 +62,15 @@ interface StageState {
   isChange: boolean;
   labels: Set<string>;
   error: CheckError | undefined;
-  spentMs: number;
 }
+
+const newState = (): StageState => ({
+  count: 0,
+  isFailed: false,
+  isChange: false,
+  labels: new Set(),
+  error: undefined,
+});
 
 /** The text of one part of a response. What checks no longer need is dropped. */
 export class StreamText {
@@ -112,8 +118,7 @@ export class WindowChecks {
   readonly #placeholders: Placeholders;
   readonly #states: StageState[];
   readonly #texts = new Map<string, StreamText>();
-  readonly #startedAt: number;
-  readonly #createdAt: string;
+  readonly #start: Start;
   #work: RunWork;
   /** Characters of the parts that grow, and of all. */
   #grown = 0;
@@ -129,17 +134,8 @@ export class WindowChecks {
     this.#placeholders = placeholders;
     this.#clock = clock;
     this.#work = new RunWork(clock);
-    this.#startedAt = clock.monotonic();
-    this.#createdAt = writeTime(clock.now());
-    const begin = (): StageState => ({
-      count: 0,
-      isFailed: false,
-      isChange: false,
-      labels: new Set(),
-      error: undefined,
-      spentMs: 0,
-    });
-    this.#states = plan.stages.map(begin);
+    this.#start = startNow(clock);
+    this.#states = plan.stages.map(newState);
   }
 
   /** A hook denies the response. */
@@ -152,15 +148,11 @@ export class WindowChecks {
     return this.#states.some(({ count, error }) => count > 0 || error !== undefined);
   }
 
-  /** The text of that name, made on first use. */
+  /** The text of that name, made on first use; those beyond the most are one text. */
   textOf(name: string): StreamText {
     const known = this.#texts.get(name);
     if (known) return known;
-    if (this.#texts.size >= maxTexts) return this.#texts.get("") ?? this.#add("");
-    return this.#add(name);
-  }
-
-  #add(name: string): StreamText {
+    if (this.#texts.size >= maxTexts && name !== "") return this.textOf("");
     const text = new StreamText(this.plan.stages.length);
     this.#texts.set(name, text);
     return text;
@@ -349,43 +341,22 @@ export class WindowChecks {
   }
 
   #resultOf(hook: Hook): HookResult {
-    const created_at = this.#createdAt;
-    const execution_time = roundMs(this.#clock.monotonic() - this.#startedAt);
-    const checked = this.plan.stages
-      .filter((stage) => stage.hook === hook)
-      .map(({ bound, index }) => {
-        const { count = 0, isFailed = false, isChange = false, labels, error } = this.#states[index] ?? {};
-        const found = count === 0 ? "Nothing was found" : `${count} findings`;
-        const data = {
-          explanation: `${found} in the streamed response`,
-          count,
-          ...(labels && labels.size > 0 && { found: [...labels] }),
-        };
-        const result = {
-          id: bound.check.id,
-          verdict: !isFailed,
-          data,
-          error: error === undefined ? null : { name: error.name, message: error.message },
-          transformed: isChange,
-          execution_time,
-          created_at,
-          ...(bound.failOnError !== undefined && { fail_on_error: bound.failOnError }),
-        };
-        return { bound, result, isBroken: error !== undefined };
-      });
-    const verdict = checked.every(({ result }) => result.verdict);
-    return {
-      id: hook.id,
-      verdict,
-      transformed: checked.some(({ result }) => result.transformed),
-      deny: hook.deny && !verdict,
-      async: false,
-      type: hook.type,
-      checks: checked.map(({ result }) => toShown(hook, result)),
-      feedback: toFeedback(hook, verdict, checked),
-      execution_time,
-      created_at,
-      ...(hook.versionId !== undefined && { guardrail_version_id: hook.versionId }),
-    };
+    const [start, clock] = [this.#start, this.#clock];
+    const stages = this.plan.stages.filter((stage) => stage.hook === hook);
+    const checked = stages.map(({ bound, index }) => toChecked(bound, toFinding(this.#states[index]), start, clock));
+    return toHookResult(hook, checked, start, clock);
   }
+}
+
+/** What a check found in the whole stream, or so far. */
+function toFinding({ count, isFailed, isChange, labels, error }: StageState = newState()): Finding {
+  const found = count === 0 ? "Nothing was found" : `${count} findings`;
+  const explanation = `${found} in the streamed response`;
+  return {
+    verdict: !isFailed,
+    data: labels.size > 0 ? { explanation, count, found: [...labels] } : { explanation, count },
+    error: error === undefined ? null : { name: error.name, message: error.message },
+    transformed: isChange,
+    isBroken: error !== undefined,
+  };
 }

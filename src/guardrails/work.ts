@@ -1,5 +1,4 @@
 import type { Clock } from "../lib/clock.ts";
-import { createTimeWriter } from "../lib/clock.ts";
 import type { Soon } from "../lib/soon.ts";
 import { type Steps, stepsPerPiece } from "../lib/steps.ts";
 import { turns } from "../lib/turns.ts";
@@ -80,12 +79,4 @@ export class RunWork implements Work {
       if (taken >= stepsPerPiece) return next;
     }
   }
-}
-
-/** The time of results. */
-export const writeTime = createTimeWriter();
-
-/** Milliseconds with two decimals. */
-export function roundMs(ms: number): number {
-  return Math.round(ms * 100) / 100;
 }

@@ -1,16 +1,16 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { readHooks } from "../../src/guardrails/read-hooks.ts";
+import { noSavedGuardrails, resolveHooks } from "../../src/guardrails/resolve.ts";
+import { planWindow, WindowChecks } from "../../src/guardrails/window.ts";
 import { createNumberStages } from "../../src/inference/stream/conversion-stages.ts";
+import { GuardStages, type GuardStagesOptions } from "../../src/inference/stream/guard-stages.ts";
 import { MappedObserver } from "../../src/inference/stream/mapped-observer.ts";
-import type { StreamObserver } from "../../src/inference/stream/stages.ts";
-import {
-  GuardStages,
-  type ResultsStage,
-  type Stage,
-  StreamStages,
-  stageOrder,
-} from "../../src/inference/stream/stages.ts";
+import { type Stage, type StreamObserver, StreamStages, stageOrder } from "../../src/inference/stream/stages.ts";
 import { StreamCapture } from "../../src/inference/stream/stream-capture.ts";
+import { systemClock } from "../../src/lib/clock.ts";
+import type { HookResult } from "../../src/schemas/hooks.ts";
+import { checks } from "../support/guardrails.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
@@ -79,24 +79,69 @@ test("the cache gets the numbers of a converted stream as the provider wrote the
   assert.match(text, /data: \[DONE\]\n\n$/);
 });
 
-test("guardrails hold back, then see, then add their results", async () => {
-  const results: ResultsStage = {
-    ...named("results"),
+const passed: HookResult = {
+  id: "before",
+  verdict: true,
+  transformed: false,
+  deny: false,
+  async: false,
+  type: "guardrail",
+  checks: [],
+  feedback: null,
+  execution_time: 0,
+  created_at: "2026-01-01T00:00:00.000Z",
+};
+
+/** The stages of guardrails of which one may deny, one reads the whole response, and one passed before the call. */
+function createGuardStages(isGuarded: boolean) {
+  const read = readHooks(
+    { output_guardrails: [{ "default.contains": { words: ["forbidden"], operator: "none" }, deny: true }] },
+    checks,
+  );
+  const plan = isGuarded ? planWindow(resolveHooks(read, noSavedGuardrails, checks).after) : undefined;
+  const answers: unknown[] = [];
+  const guard: GuardStagesOptions["guard"] = {
     status: 200,
-    holdsLast: false,
-    finish: async () => undefined,
+    async conclude(answer, { windowed }) {
+      answers.push(answer);
+      return windowed;
+    },
+    toDenial: () => new Error("denied"),
+    store: () => {},
     readFailure: async (failure) => failure,
   };
-  const window = {
-    push: async (block: Uint8Array) => named("window").push(block),
-    releaseQuiet: () => encoder.encode("quiet"),
-    finish: async (ending: Uint8Array | undefined) => ending && named("rest").push(ending),
-  };
-  const stages = new GuardStages({ results, watch: named("watch"), window });
-  assert.equal(read(await stages.push(encoder.encode("block"))), "block window watch results");
-  assert.equal(read(stages.releaseQuiet()), "quiet watch results");
-  assert.equal(read(await stages.finish(encoder.encode("end"))), "end rest watch results");
-  assert.equal(await stages.finish(), undefined);
-  const plain = new GuardStages({ results });
-  assert.equal(read(await plain.push(encoder.encode("block"))), "block results");
+  const before = [passed];
+  const windowed = plan && new WindowChecks(plan, systemClock);
+  const facts = { requestType: "chatComplete", request: {}, strict: false, isWatched: true } as const;
+  return { answers, stages: new GuardStages({ guard, ...facts, checks: windowed, before }) };
+}
+
+const event = (content: string) =>
+  encoder.encode(`data: {"choices":[{"index":0,"delta":{"content":"${content}"}}]}\n\n`);
+
+test("guardrails hold back, then see, then add their results", async () => {
+  const { stages, answers } = createGuardStages(true);
+  const long = "a text of which the beginning can be sent";
+  assert.equal(await stages.push(event("short")), undefined);
+  const sent = read(await stages.push(event(long))) ?? "";
+  assert.match(sent, /^data: \{"choices":\[\],"hook_results":\{"before_request_hooks":.*\n\ndata: .*short/);
+  assert.match(
+    read(await stages.finish(encoder.encode("data: [DONE]\n\n"))) ?? "",
+    /beginning.*\n\ndata: \[DONE\]\n\n$/,
+  );
+  assert.match(read(await stages.conclude()) ?? "", /"after_request_hooks":.*"verdict":true/);
+  assert.match(JSON.stringify(answers), /"content":"shorta text of which the beginning can be sent"/);
+});
+
+test("guardrails that only read a response hold nothing back", async () => {
+  const { stages, answers } = createGuardStages(false);
+  assert.match(read(await stages.push(event("short"))) ?? "", /before_request_hooks.*\n\ndata: .*short/);
+  assert.equal(stages.releaseQuiet(), undefined);
+  assert.equal(await stages.conclude(), undefined);
+  assert.match(JSON.stringify(answers), /"content":"short"/);
+});
+
+test("guardrails send nothing of a response that they deny", async () => {
+  const { stages } = createGuardStages(true);
+  await assert.rejects(stages.push(event("what is forbidden, and some more text behind it")), /^Error: denied$/);
 });

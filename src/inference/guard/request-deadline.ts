@@ -1,6 +1,5 @@
 import type { CallerContext } from "../../context.ts";
 import { ClientClosedError, TimeoutError } from "../../errors.ts";
-import type { Soon } from "../../lib/soon.ts";
 
 /** Microtasks in which guardrails that wait for nothing are done. */
 const quickTurns = 64;
@@ -23,15 +22,7 @@ async function isQuick(work: Promise<unknown>): Promise<boolean> {
  * @throws {TimeoutError} At the deadline.
  * @throws {ClientClosedError} When the caller leaves.
  */
-export function withinRequest<Value>(
-  work: Soon<Value>,
-  deadline: number | undefined,
-  context: CallerContext,
-): Soon<Value> {
-  return work instanceof Promise ? waitWithin(work, deadline, context) : work;
-}
-
-async function waitWithin<Value>(
+export async function withinRequest<Value>(
   work: Promise<Value>,
   deadline: number | undefined,
   { request, services: { clock, timers } }: CallerContext,

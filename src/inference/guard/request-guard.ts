@@ -13,7 +13,6 @@ import type { Body, Visibility } from "../../guardrails/types.ts";
 import { Placeholders } from "../../guardrails/values/placeholders.ts";
 import { hopHeader } from "../../lib/headers.ts";
 import { stringOf } from "../../lib/json.ts";
-import type { Soon } from "../../lib/soon.ts";
 import { modelsInBody } from "../../providers/core/model-names.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
 import type { ConfigNode, InheritedSettings } from "../../routing/config.ts";
@@ -42,7 +41,7 @@ interface EnteredFacts {
 /** Guardrails of one request, for all its targets. */
 export class RequestGuard {
   /** Created with the first target that has guardrails. */
-  #entered: Map<GuardedTarget, Soon<TargetGuard>> | undefined;
+  #entered: Map<GuardedTarget, Promise<TargetGuard>> | undefined;
   readonly #kind: RequestKind;
   readonly #context: CallerContext;
   readonly #services: Services;
@@ -63,7 +62,7 @@ export class RequestGuard {
    * @param request The request with the config's parameters applied; empty where it is not read.
    * @throws {GuardrailDeniedError} If one denies it, or cannot inspect it and denies uninspected content.
    */
-  enter(attempt: GuardedTarget, request: Body, facts: EnteredFacts = {}): Soon<TargetGuard> | undefined {
+  enter(attempt: GuardedTarget, request: Body, facts: EnteredFacts = {}): Promise<TargetGuard> | undefined {
     const known = this.#entered?.get(attempt);
     if (known) return known;
     // what a guardrail asks must not lead to guardrails again
@@ -129,32 +128,22 @@ export class RequestGuard {
     };
   }
 
-  #enter(
+  async #enter(
     all: TargetHooks,
     node: GuardedTarget["node"],
     { request, facts }: { request: Body; facts: EnteredFacts },
-  ): Soon<TargetGuard> {
+  ): Promise<TargetGuard> {
     const context = this.#context;
     const { type: requestType, fixedBecause } = this.#kind;
     const subject = this.#toSubject(this.#providerOf(node, request), request, facts);
     const isFixed = fixedBecause !== undefined;
     const hooks = isFixed ? { ...all, before: all.before.filter(({ type }) => type !== "mutator") } : all;
-    const running = runHooks(hooks.before, subject, this.#services.clock);
-    const conclude = (outcome: PhaseOutcome): TargetGuard => {
-      const parts = { requestType, addsToStreams: !isFixed, hooks, context };
-      const guard = new TargetGuard(parts, subject, outcome);
-      const log = guard.note();
-      if (outcome.isDenied) throw this.#deny(subject, outcome, log);
-      requireRequest(requestType, request, outcome.body);
-      return guard;
-    };
-    if (running instanceof Promise) return running.then(conclude);
-    try {
-      return conclude(running);
-    } catch (error) {
-      // whoever asks again gets it again
-      return Promise.reject(error);
-    }
+    const outcome = await runHooks(hooks.before, subject, this.#services.clock);
+    const guard = new TargetGuard({ requestType, addsToStreams: !isFixed, hooks, context }, subject, outcome);
+    const log = guard.note();
+    if (outcome.isDenied) throw this.#deny(subject, outcome, log);
+    requireRequest(requestType, request, outcome.body);
+    return guard;
   }
 
   #deny({ provider }: Subject, outcome: PhaseOutcome, log: HookLog): GuardrailDeniedError {

@@ -16,10 +16,8 @@ import { noteDiscarded } from "../call/cost.ts";
 import { toHookResults } from "../facts/hook-results.ts";
 import { asksForUsage } from "../facts/operation-facts.ts";
 import { cleanStream } from "../stream/clean-event.ts";
-import { createGuardStages, readStream, withStreamResults } from "../stream/guard-stages.ts";
+import { GuardStages, readStream, withStreamResults } from "../stream/guard-stages.ts";
 import { replay } from "../stream/replay.ts";
-import type { GuardStages } from "../stream/stages.ts";
-
 import { readStreamTexts } from "../stream/stream-texts.ts";
 import { requireAnswer } from "./guardrail-output.ts";
 import { readAnswer } from "./read-answer.ts";
@@ -370,7 +368,7 @@ export class TargetGuard {
     const addsResults = this.#parts.addsToStreams && !strict;
     const before = this.#before.results;
     const { request } = this;
-    return createGuardStages({ guard: this, requestType, request, strict: !addsResults, isWatched, checks, before });
+    return new GuardStages({ guard: this, requestType, request, strict: !addsResults, isWatched, checks, before });
   }
 }
 

@@ -210,8 +210,7 @@ async function forwardByConfig(
       const destination = await readLeafDestination({ node, settings, model: namedModel(context) }, context);
       return pass({ destination, ...timesOf({ settings, deadline }, context) }, { upload, guard: guarded }, context);
     },
-    statusOf: ({ upstream }) => upstream.status,
-    headersOf: ({ upstream }) => upstream.headers,
+    responseOf: ({ upstream }) => upstream,
     discard({ upstream, attempt }) {
       upstream.body?.cancel().catch(() => {});
       attempt.release();

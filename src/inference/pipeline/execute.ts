@@ -48,8 +48,8 @@ export interface Caller<Value> {
    * @throws {GatewayError} If it fails; its status decides what comes next.
    */
   call(attempt: PlannedAttempt, timing: CallTiming): Promise<Value>;
-  statusOf(value: Value): number;
-  headersOf(value: Value): Headers | undefined;
+  /** Status and headers of a response. Absent: 200, without headers. */
+  responseOf?(value: Value): { readonly status: number; readonly headers?: Headers | undefined };
   /** Reads what is wrong with a response that is no error. Absent: nothing can be. */
   inspect?(value: Value): Promise<Inspected<Value>>;
   /** Releases a response that is not delivered. The next call waits for it. */
@@ -229,7 +229,8 @@ class Execution<Value> {
     if (clock.monotonic() >= deadline) return this.#fail(outOfTime(attempt), "final");
     try {
       const value = await this.#caller.call(attempt, timing);
-      return { status: this.#caller.statusOf(value), headers: this.#caller.headersOf(value), kind: "tried", value };
+      const { status, headers } = this.#caller.responseOf?.(value) ?? opened;
+      return { status, headers, kind: "tried", value };
     } catch (thrown) {
       const error = toGatewayError(thrown);
       const isOver = clock.monotonic() >= deadline - timerSlackMs;
@@ -264,11 +265,13 @@ class Execution<Value> {
   }
 }
 
+const opened = { status: 200, headers: undefined };
+
 const ownRefusals = [BudgetError, RateLimitError, LimitsUnavailableError, LogBusyError, OutOfFilesError];
 
 /** Whether the gateway refused a call for want of room. A retry would meet it again, other targets may have room. */
 function isOwnRefusal(error: GatewayError | undefined): boolean {
-  return ownRefusals.some((kind) => error instanceof kind);
+  return error !== undefined && ownRefusals.some((kind) => error instanceof kind);
 }
 
 function clientLeft(): ClientClosedError {

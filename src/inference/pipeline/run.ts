@@ -206,8 +206,7 @@ function createCaller<Request extends Record<string, unknown>>(
         cached.release();
       }
     },
-    statusOf: ({ status }) => status,
-    headersOf: () => undefined,
+    responseOf: ({ status }) => ({ status }),
     inspect: inspectReply,
     discard: (reply) => discardReply(reply, context),
     canRepeat,

@@ -16,8 +16,7 @@ import type { TargetGuard } from "../guard/target-guard.ts";
 import { createOriginalStages } from "../stream/conversion-stages.ts";
 import { EventRelay, type RelayOptions, type StreamEnd } from "../stream/event-relay.ts";
 import { checkEvent } from "../stream/opening.ts";
-import type { StreamObserver } from "../stream/stages.ts";
-import { StreamStages } from "../stream/stages.ts";
+import { type StreamObserver, StreamStages } from "../stream/stages.ts";
 import type { StreamCache } from "../stream/stream-capture.ts";
 import { createCutter } from "../stream/stream-framing.ts";
 
@@ -136,13 +135,13 @@ export async function answerStream(upstream: Response, call: StreamedCall, conte
     // the row shows what the client got
     if (guard?.hidesOriginals && log.phases) log.phases.original = null;
     noteEnd(end, stages.conversion, call, context);
-    const status = end.status === 200 ? (guardStages?.results.status ?? end.status) : end.status;
+    const status = end.status === 200 ? (guardStages?.status ?? end.status) : end.status;
     cache?.streamEnded(status);
     finish({ status, error: end.error });
   };
   const keepAlive = log.operation === "messages" ? "ping" : "comment";
   const body = await openStream(upstream, { ...call, stages, guardStages, keepAlive, onEnd }, context);
-  return { status: guardStages?.results.status ?? upstream.status, headers, body, finished };
+  return { status: guardStages?.status ?? upstream.status, headers, body, finished };
 }
 
 /**

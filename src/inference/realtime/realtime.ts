@@ -243,8 +243,6 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
       return openSession({ ...session, model: asked }, find, parts);
     },
     // an open session is a success, but clients of the log count 101 as something else
-    statusOf: () => 200,
-    headersOf: () => undefined,
     discard({ upstream, attempt }) {
       upstream.end.terminate();
       attempt.release();

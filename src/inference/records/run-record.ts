@@ -350,8 +350,7 @@ function callByConfig(
         const times = timesOf({ settings, deadline }, context);
         return callAt(route, destination, readBody, { context, times, guard: guarded });
       },
-      statusOf: (reply) => reply?.status ?? 200,
-      headersOf: () => undefined,
+      responseOf: (reply) => ({ status: reply?.status ?? 200 }),
       discard: () => {},
       canRepeat: route !== "uploadFile",
     },

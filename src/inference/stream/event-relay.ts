@@ -10,9 +10,9 @@ import { AbortReason } from "../../providers/core/call.ts";
 import { PulledStream } from "../../upstream/client-stream.ts";
 import { type Attempt, endOfTime, toAttemptError } from "../call/attempt.ts";
 import { withoutManagedSecrets } from "../target/managed-secrets.ts";
-import { startOfLastEvent, toDenialEvents } from "./guard-stages.ts";
+import { type GuardStages, startOfLastEvent, toDenialEvents } from "./guard-stages.ts";
 import { completeRest, StreamOpening, unansweredError } from "./opening.ts";
-import type { GuardStages, StreamObserver, StreamStages } from "./stages.ts";
+import type { StreamObserver, StreamStages } from "./stages.ts";
 
 /** Most bytes of a shared stream that wait for its caller. */
 const maxAheadBytes = 8 * 1024 * 1024;
@@ -254,11 +254,11 @@ export class EventRelay extends PulledStream {
     const rest = await guard.finish(isFailed ? undefined : stages.end());
     if (this.isOver) return true;
     const owed = [last, rest].filter((bytes) => bytes !== undefined);
-    const held = guard.results.holdsLast && !isFailed ? cutLastEvent(owed) : undefined;
+    const held = guard.holdsLast && !isFailed ? cutLastEvent(owed) : undefined;
     for (const bytes of held?.before ?? owed) this.send(bytes);
     if (!isFailed) {
       this.#isWhole = held === undefined;
-      const said = await Promise.race([guard.results.finish(), endOfTime(attempt)]);
+      const said = await Promise.race([guard.conclude(), endOfTime(attempt)]);
       if (this.isOver) return true;
       if (said && !this.hasLeft) this.send(said);
       if (held) this.send(held.last);
@@ -302,7 +302,7 @@ export class EventRelay extends PulledStream {
     try {
       const rest = await guard.finish();
       if (rest && !this.hasLeft) this.send(rest);
-      return await guard.results.readFailure(error);
+      return await guard.readFailure(error);
     } catch (denial) {
       return denial;
     }

@@ -5,7 +5,6 @@ import type { WindowChecks } from "../../guardrails/window.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import { encodeEvent, readEvents } from "../../lib/sse.ts";
 import { StreamAssembler } from "../../logs/assemble.ts";
-import { GuardStages, type ResultsStage, type Stage, type WindowStage } from "./stages.ts";
 import { StreamWindow } from "./stream-window.ts";
 
 /** Longest streamed text that guardrails check, in bytes as sent. */
@@ -27,7 +26,7 @@ interface StreamGuard {
 }
 
 /** What the stages of a stream's guardrails are made from. */
-interface GuardStagesOptions {
+export interface GuardStagesOptions {
   guard: StreamGuard;
   requestType: RequestType;
   /** The request that is answered. */
@@ -115,17 +114,16 @@ export function withStreamResults(
 }
 
 /** Collects what is sent of a response, for the guardrails that read all of it. */
-class Watch implements Stage {
+class Watch {
   readonly #assembler = new StreamAssembler();
   readonly #decoder = new TextDecoder();
   #seen = 0;
   isCut = false;
 
-  push(block: Uint8Array): Uint8Array {
+  push(block: Uint8Array): void {
     this.#seen += block.length;
     if (this.#seen > maxSeen) this.isCut = true;
     else this.#assembler.push(this.#decoder.decode(block));
-    return block;
   }
 
   result(): Body | undefined {
@@ -133,70 +131,71 @@ class Watch implements Stage {
   }
 }
 
-/** Holds events back until the checks have seen enough of their text. */
-class Window implements WindowStage {
+/**
+ * What guardrails do to a stream behind its other stages. First they hold events back until the checks that decide
+ * while it flows have seen enough of their text; then they collect what is sent, for those that read all of it; and
+ * they add their results before the first event and after the last one.
+ */
+export class GuardStages {
   readonly #options: GuardStagesOptions;
-  readonly #checks: WindowChecks;
-  readonly #window: StreamWindow;
-
-  constructor(checks: WindowChecks, options: GuardStagesOptions) {
-    const { requestType, request } = options;
-    this.#options = options;
-    this.#checks = checks;
-    this.#window = new StreamWindow(checks, { requestType, request: new RequestStrings(request) });
-  }
-
-  async push(block: Uint8Array): Promise<Uint8Array | undefined> {
-    return this.#permit(await this.#window.push(block));
-  }
-
-  releaseQuiet(): Uint8Array | undefined {
-    return this.#permit(this.#window.releaseQuiet());
-  }
-
-  async finish(ending: Uint8Array | undefined): Promise<Uint8Array | undefined> {
-    return this.#permit(await this.#window.finish(ending));
-  }
-
-  /** @throws {GuardrailDeniedError} If a guardrail denies the response. */
-  #permit(released: Uint8Array | undefined): Uint8Array | undefined {
-    const { guard, strict } = this.#options;
-    if (this.#checks.isDenied) throw guard.toDenial(this.#checks.results(), strict);
-    return released;
-  }
-}
-
-/** Writes the results of the guardrails. */
-class Results implements ResultsStage {
-  readonly #options: GuardStagesOptions;
+  readonly #window: StreamWindow | undefined;
   readonly #watch: Watch | undefined;
+  /** The results of the guardrails before the call were sent, or are not sent. */
   #hasBegun: boolean;
 
-  constructor(options: GuardStagesOptions, watch: Watch | undefined) {
+  constructor(options: GuardStagesOptions) {
+    const { checks, requestType, request, isWatched, strict, before } = options;
     this.#options = options;
-    this.#watch = watch;
-    this.#hasBegun = options.strict || options.before.length === 0;
+    this.#window = checks && new StreamWindow(checks, { requestType, request: new RequestStrings(request) });
+    this.#watch = isWatched ? new Watch() : undefined;
+    this.#hasBegun = strict || before.length === 0;
   }
 
+  /** Events may be held back. */
+  get holds(): boolean {
+    return this.#window !== undefined;
+  }
+
+  /** The status of the response, for the client and the log. */
   get status(): number {
     return this.#options.guard.status;
   }
 
+  /** The last event waits for the results: clients of this API read nothing after it. */
   get holdsLast(): boolean {
-    const { requestType, checks, strict } = this.#options;
-    return (this.#watch !== undefined || checks !== undefined) && !strict && requestType === "createModelResponse";
+    const { requestType, strict } = this.#options;
+    return (this.holds || this.#watch !== undefined) && !strict && requestType === "createModelResponse";
   }
 
-  /** The first events with the results of the guardrails before the call. */
-  push(block: Uint8Array): Uint8Array {
-    if (this.#hasBegun) return block;
+  /** What may be sent of a block that was converted. @throws {GuardrailDeniedError} */
+  async push(block: Uint8Array): Promise<Uint8Array | undefined> {
+    return this.#pass(this.#window ? await this.#window.push(block) : block);
+  }
+
+  /** The events that need not wait while the provider says nothing. @throws {GuardrailDeniedError} */
+  releaseQuiet(): Uint8Array | undefined {
+    return this.#pass(this.#window?.releaseQuiet());
+  }
+
+  /** What still waits at the end of the response, and what ends it. @throws {GuardrailDeniedError} */
+  async finish(ending?: Uint8Array): Promise<Uint8Array | undefined> {
+    return this.#pass(this.#window ? await this.#window.finish(ending) : ending);
+  }
+
+  /** What is sent of the events that left the window: the first ones with the results of the guardrails before the call. */
+  #pass(released: Uint8Array | undefined): Uint8Array | undefined {
+    const { guard, checks, strict, requestType, before } = this.#options;
+    if (checks?.isDenied) throw guard.toDenial(checks.results(), strict);
+    if (released === undefined) return undefined;
+    this.#watch?.push(released);
+    if (this.#hasBegun) return released;
     this.#hasBegun = true;
-    const { before, requestType } = this.#options;
     const first = encodeResults(requestType, { before_request_hooks: before });
-    return encoder.encode(withFirst(decoder.decode(block), first, requestType));
+    return encoder.encode(withFirst(decoder.decode(released), first, requestType));
   }
 
-  async finish(): Promise<Uint8Array | undefined> {
+  /** Runs what reads the whole response; the event with the results, undefined without any. */
+  async conclude(): Promise<Uint8Array | undefined> {
     const { guard, strict, checks, requestType } = this.#options;
     const answer = this.#watch?.result();
     const windowed = checks?.results() ?? [];
@@ -206,17 +205,10 @@ class Results implements ResultsStage {
     return encoder.encode(encodeResults(requestType, { after_request_hooks: results }));
   }
 
+  /** The failure of a response as its client may see it. */
   readFailure(failure: unknown): Promise<unknown> {
     return this.#options.guard.readFailure(failure);
   }
-}
-
-/** The stages of a streamed response's guardrails. */
-export function createGuardStages(options: GuardStagesOptions): GuardStages {
-  const { checks, isWatched } = options;
-  const watch = isWatched ? new Watch() : undefined;
-  const window = checks && new Window(checks, options);
-  return new GuardStages({ window, watch, results: new Results(options, watch) });
 }
 
 /** Members of a failed response that say nothing of a model (https://platform.openai.com/docs/api-reference/responses). */

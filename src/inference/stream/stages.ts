@@ -53,48 +53,7 @@ export const stageOrder = [
 /** The stages of a stream by their names; those without work are absent. */
 export type StageParts = Partial<Record<(typeof stageOrder)[number], Stage | undefined>> & { convert: StreamObserver };
 
-/** The stages behind them, which decide what of it is sent. */
-interface GuardParts {
-  /** First: holds events back until guardrails have seen enough of their text. */
-  window?: WindowStage | undefined;
-  /** Then: collects the response for the guardrails that read all of it. */
-  watch?: Stage | undefined;
-  /** Last: adds the results of the guardrails. */
-  results: ResultsStage;
-}
-
-/** Holds events back. Each method throws a denial where a guardrail denies the response. */
-export interface WindowStage {
-  /** Takes a block; the events that may be sent now. */
-  push(block: Uint8Array): Promise<Uint8Array | undefined>;
-  /** The events that need not wait while the provider says nothing. */
-  releaseQuiet(): Uint8Array | undefined;
-  /** The events that still wait, and those that end the response. */
-  finish(ending: Uint8Array | undefined): Promise<Uint8Array | undefined>;
-}
-
-/** Adds the results of the guardrails before the first event and after the last one. */
-export interface ResultsStage extends Stage {
-  /** The status of the response, for the client and the log. */
-  readonly status: number;
-  /** The last event waits for the results: clients of this API read nothing after it. */
-  readonly holdsLast: boolean;
-  /** Runs what reads the whole response; the event with the results, undefined without any. */
-  finish(): Promise<Uint8Array | undefined>;
-  /** The failure of a response as its client may see it. */
-  readFailure(failure: unknown): Promise<unknown>;
-}
-
-function passThrough(stages: readonly Stage[], block: Uint8Array | undefined): Uint8Array | undefined {
-  let passed = block;
-  for (const stage of stages) {
-    if (passed === undefined) return undefined;
-    passed = stage.push(passed);
-  }
-  return passed;
-}
-
-/** The stages of one stream. */
+/** The stages of one stream; those of its guardrails come behind them (guard-stages.ts). */
 export class StreamStages {
   readonly conversion: StreamObserver;
   readonly #stages: Stage[] = [];
@@ -126,38 +85,5 @@ export class StreamStages {
       held = passed && own ? joinBytes([passed, own]) : (passed ?? own);
     }
     return held;
-  }
-}
-
-/** The stages of the guardrails of one stream. */
-export class GuardStages {
-  readonly results: ResultsStage;
-  readonly #window: WindowStage | undefined;
-  readonly #behindWindow: readonly Stage[];
-
-  constructor({ window, watch, results }: GuardParts) {
-    this.results = results;
-    this.#window = window;
-    this.#behindWindow = watch ? [watch, results] : [results];
-  }
-
-  /** Events may be held back. */
-  get holds(): boolean {
-    return this.#window !== undefined;
-  }
-
-  /** What may be sent of a block that was converted. @throws {GuardrailDeniedError} */
-  async push(made: Uint8Array): Promise<Uint8Array | undefined> {
-    return passThrough(this.#behindWindow, this.#window ? await this.#window.push(made) : made);
-  }
-
-  /** The events that need not wait while the provider says nothing. @throws {GuardrailDeniedError} */
-  releaseQuiet(): Uint8Array | undefined {
-    return passThrough(this.#behindWindow, this.#window?.releaseQuiet());
-  }
-
-  /** What still waits at the end of the response, and what ends it. @throws {GuardrailDeniedError} */
-  async finish(ending?: Uint8Array): Promise<Uint8Array | undefined> {
-    return passThrough(this.#behindWindow, this.#window ? await this.#window.finish(ending) : ending);
   }
 }

@@ -336,14 +336,11 @@ export class StreamWindow {
   #add(block: Uint8Array): void {
     const text = decoder.decode(block);
     const isOne = text.indexOf("\n\n") === text.length - 2 && !text.includes("\r");
-    if (isOne) this.#addEvent(text);
-    else for (const written of splitEvents(text)) this.#addEvent(written);
-  }
-
-  #addEvent(written: string): void {
-    const data = dataOf(written);
-    const clean = cleanEvent(written, data);
-    // a client of the API shows no other lines
-    if (clean !== "" && isEvent(data)) this.#events.add(clean, data);
+    for (const written of isOne ? [text] : splitEvents(text)) {
+      const data = dataOf(written);
+      const clean = cleanEvent(written, data);
+      // a client of the API shows no other lines
+      if (clean !== "" && isEvent(data)) this.#events.add(clean, data);
+    }
   }
 }
