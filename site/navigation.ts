@@ -105,6 +105,7 @@ export const navigation: readonly Section[] = [
       page("docs/routing.md", "Routing"),
       page("docs/cache.md", "Cache"),
       page("docs/prompts.md", "Prompts"),
+      page("docs/evals.md", "Evals"),
     ],
   },
   {

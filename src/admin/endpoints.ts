@@ -14,6 +14,7 @@ import { apiKeyEndpoints } from "./api-keys/api-keys.ts";
 import { auditLogEndpoints } from "./audit-logs.ts";
 import { cacheEndpoints } from "./cache.ts";
 import { configEndpoints } from "./configs.ts";
+import { exampleSetEndpoints } from "./evals/example-sets.ts";
 import { feedbackEndpoints } from "./feedback.ts";
 import { checkCatalogEndpoint } from "./guardrails/catalog.ts";
 import { exclusionEndpoints } from "./guardrails/exclusions.ts";
@@ -65,6 +66,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...healthSummaryEndpoints,
   ...targetHealthEndpoints,
   ...alertRuleEndpoints,
+  ...exampleSetEndpoints,
   ...feedbackEndpoints,
   ...cacheEndpoints,
   ...configEndpoints,

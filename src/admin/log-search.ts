@@ -7,8 +7,8 @@ import type { RowFilter } from "../logs/index/row-test.ts";
 import type { ListQuestion, SearchQuestion } from "../logs/read/log-reader.ts";
 import type { SearchedSide } from "../logs/read/search/search-rows.ts";
 import { maxWordLength, maxWords, readWords } from "../logs/read/search/words.ts";
+import { refuseFilter } from "./core/log-filter.ts";
 import { readText } from "./core/request.ts";
-import { refuseFilter } from "./log-filter.ts";
 
 /** Days that are searched where the query names no start. */
 const defaultDays = 7;

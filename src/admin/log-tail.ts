@@ -9,8 +9,8 @@ import type { Reply } from "../lib/reply.ts";
 import { readCursor } from "../logs/follow/cursor.ts";
 import type { TailFilter, TailPosition } from "../logs/follow/page.ts";
 import type { RowFilter } from "../logs/index/row-test.ts";
+import { readRowFilter, refuseFilter } from "./core/log-filter.ts";
 import { readScope } from "./core/row-filters.ts";
-import { readRowFilter, refuseFilter } from "./log-filter.ts";
 
 /** What a query chooses, and of whose rows. */
 type Chosen = RowFilter & LogScope;

@@ -11,10 +11,10 @@ import { withoutDenied } from "../logs/denied-fields.ts";
 import { toRow, withoutContents } from "../logs/row.ts";
 import type { HookResults } from "../schemas/hooks.ts";
 import { LogList, ShownLog } from "../schemas/logs.ts";
+import { logFilters, readLogFilter, readTime, refuseFilter, rowFilters } from "./core/log-filter.ts";
 import { readChoice, readParameter, requireKnownQuery } from "./core/request.ts";
 import { readScope } from "./core/row-filters.ts";
 import { allHooks, toDetail } from "./log-detail.ts";
-import { logFilters, readLogFilter, readTime, refuseFilter, rowFilters } from "./log-filter.ts";
 import { readSearch, searchFilter, searchLogs } from "./log-search.ts";
 import { tailLogs } from "./log-tail.ts";
 

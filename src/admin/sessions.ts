@@ -10,9 +10,9 @@ import type { Condition } from "../logs/index/conditions.ts";
 import type { GroupColumnName } from "../logs/read/group-columns.ts";
 import { SessionList } from "../schemas/logs.ts";
 import { isShownColumn } from "./analytics/group-query.ts";
+import { readRowFilter, readTime, rowFilters } from "./core/log-filter.ts";
 import { readPage } from "./core/request.ts";
 import { readScope } from "./core/row-filters.ts";
-import { readRowFilter, readTime, rowFilters } from "./log-filter.ts";
 
 /** Days before now from which on sessions are listed, where the query names no start. */
 const defaultDays = 30;

@@ -1,4 +1,4 @@
-import { rowFilters } from "../admin/log-filter.ts";
+import { rowFilters } from "../admin/core/log-filter.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { toPrintable } from "../lib/printable.ts";
 import type { LogRow } from "../schemas/logs.ts";

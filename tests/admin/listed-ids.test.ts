@@ -50,6 +50,7 @@ const makers: Record<string, { key?: string; make?(): Promise<unknown>; deletion
   "/alert-rules": {
     make: () => own("POST /alert-rules", { name: unique(), metric: "requests", threshold: 1, destinations: [] }),
   },
+  "/example-sets": { make: () => own("POST /example-sets", { name: unique(), examples: [{ variables: {} }] }) },
   "/guardrails": { make: () => own("POST /guardrails", { name: unique(), checks, actions: {} }) },
   "/admin/v2/guardrails": {
     key: adminKey,

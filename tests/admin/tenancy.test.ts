@@ -109,6 +109,12 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
   const usageLimit = await post("/policies/usage-limits", { ...policy, type: "cost", credit_limit: 1 });
   const rateLimit = await post("/policies/rate-limits", { ...policy, type: "requests", unit: "rpm", value: 1 });
   const { group_by: _, ...conditional } = policy;
+  const exampleSet = await post("/example-sets", {
+    name: `${marker}-examples`,
+    slug: `${marker}-examples`,
+    examples: [{ variables: { marker } }],
+    workspace_id,
+  });
   const alertRule = await post("/alert-rules", {
     name: `${marker}-alert`,
     metric: "requests",
@@ -141,6 +147,7 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
     rateLimit: [rateLimit.id],
     labelPolicy: [labelPolicy.id],
     alertRule: [alertRule.id],
+    exampleSet: [exampleSet.id, exampleSet.slug],
     workspace: [workspace_id, `${marker}-workspace`],
   };
 }
@@ -461,6 +468,7 @@ const references: readonly [route: string, build: (name: string, own: Place) => 
     "POST /alert-rules",
     (name) => ({ name: "x", metric: "requests", threshold: 1, destinations: [], workspace_id: name }),
   ],
+  ["POST /example-sets", (name) => ({ name: "x", examples: [{ variables: {} }], workspace_id: name })],
   ["POST /policies/labels", (name) => ({ conditions, require_labels: { region: "eu" }, workspace_id: name })],
   ["POST /api-keys/workspace/service", (name) => ({ name: "x", scopes: ["logs.view"], workspace_id: name })],
   [

@@ -4,7 +4,7 @@ import { kindOfMember, plainName } from "../../lib/secret-names.ts";
 import { maskPath } from "../../lib/secret-values.ts";
 import { isPolicyKey } from "../../schemas/policies.ts";
 
-/** Fields of the control plane that are secret, besides those that are secret everywhere. */
+/** Fields of the control plane that are secret, besides those that are secret everywhere. `examples` are contents of requests. */
 const secretFields = new Set([
   "key",
   "token",
@@ -13,6 +13,7 @@ const secretFields = new Set([
   "customheaders",
   "alertwebhook",
   "destinations",
+  "examples",
 ]);
 
 /**

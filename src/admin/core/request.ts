@@ -84,7 +84,12 @@ export function readChoice<const Choice extends string>(
   return found ?? refuseField(name, `must be one of ${choices.join(", ")}`);
 }
 
-function readWhole(query: URLSearchParams, name: string, bounds: { min: number; max: number }): number | undefined {
+/** A query parameter that is a whole number within bounds; undefined where it is not given. */
+export function readWhole(
+  query: URLSearchParams,
+  name: string,
+  bounds: { min: number; max: number },
+): number | undefined {
   const text = readText(query, name);
   if (text === undefined) return undefined;
   const value = /^[0-9]{1,9}$/.test(text) ? Number(text) : Number.NaN;

@@ -210,7 +210,15 @@ const dependents = [
 ];
 /** Kinds of record that are deleted with their workspace. */
 const companions = [
-  ...(["collections", "labels", "modelAliases", "alertRules", "alertEvents"] as const),
+  ...([
+    "collections",
+    "labels",
+    "modelAliases",
+    "alertRules",
+    "alertEvents",
+    "exampleSets",
+    "exampleVersions",
+  ] as const),
   ...(["usageLimitPolicies", "rateLimitPolicies", "labelPolicies", "mcpConnections"] as const),
 ];
 

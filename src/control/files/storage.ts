@@ -57,6 +57,13 @@ export interface FileStorage {
   append(tenant: WorkspaceTenant, id: string, content: Uint8Array): Promise<InStatement[]>;
   /** Statements that complete such a file. A hidden one is found by `findHidden` alone. */
   finish(tenant: WorkspaceTenant, id: string, expiresAt: number | null, visibility?: "hidden"): InStatement;
+  /**
+   * Stores a whole file, hidden.
+   *
+   * @param expiresAt Unix milliseconds. What its record belongs to may change it.
+   * @throws {BudgetError} 412 when the workspace's quota is used up.
+   */
+  store(tenant: WorkspaceTenant, file: NewFile, content: Uint8Array, expiresAt: number): Promise<string>;
   /** A complete, unexpired file that is hidden: it belongs to another record, and is no file of the files API. */
   findHidden(tenant: WorkspaceTenant, id: string): Promise<GatewayFileRow | undefined>;
   /** Removes files that were deleted, abandoned, have expired or belong to a deleted workspace; run it once a minute. */
@@ -234,6 +241,16 @@ class Storage implements FileStorage {
     const { gatewayFiles } = this.#options.stores;
     const status = visibility ?? "processed";
     return gatewayFiles.update(tenant, { id, status: "writing" }, { status, expiresAt });
+  }
+
+  async store(tenant: WorkspaceTenant, file: NewFile, content: Uint8Array, expiresAt: number): Promise<string> {
+    const { database, clock } = this.#options;
+    if (content.length > (await this.#requireRoom(tenant))) refuseRoom();
+    const { id, statements } = await this.open(tenant, file, clock.now() + givenUpAfterMs);
+    await database.write(statements);
+    const pieces = await this.append(tenant, id, content);
+    await database.write([...pieces, this.finish(tenant, id, expiresAt, "hidden")]);
+    return id;
   }
 
   async cleanUp(): Promise<void> {

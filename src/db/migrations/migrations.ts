@@ -463,4 +463,16 @@ export const migrations: readonly Migration[] = [
       "CREATE INDEX `alert_rules_due` ON `alert_rules` (`next_evaluation_at`);",
     ],
   },
+  {
+    id: "0037_example_sets",
+    readableSince: "0033_labels",
+    statements: [
+      "CREATE TABLE `example_sets` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`slug` text NOT NULL,\n\t`name` text NOT NULL,\n\t`description` text,\n\t`version` integer NOT NULL,\n\t`examples` integer NOT NULL,\n\t`retention_days` integer,\n\t`created_by` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL\n);",
+      "CREATE UNIQUE INDEX `example_sets_slug` ON `example_sets` (`workspace_id`,`slug`);",
+      "CREATE INDEX `example_sets_tenant` ON `example_sets` (`organisation_id`,`workspace_id`,`created_at`);",
+      "CREATE TABLE `example_set_versions` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`set_id` text NOT NULL,\n\t`version` integer NOT NULL,\n\t`examples` integer NOT NULL,\n\t`bytes` integer NOT NULL,\n\t`from_logs` integer NOT NULL,\n\t`file_id` text NOT NULL,\n\t`created_by` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`expires_at` integer\n);",
+      "CREATE UNIQUE INDEX `example_set_versions_number` ON `example_set_versions` (`set_id`,`version`);",
+      "CREATE INDEX `example_set_versions_tenant` ON `example_set_versions` (`organisation_id`,`workspace_id`,`created_at`);",
+    ],
+  },
 ];

@@ -5,6 +5,7 @@ import { apiKeys } from "../tables/api-keys.ts";
 import { gatewayBatches } from "../tables/batches.ts";
 import { configs, configVersions } from "../tables/configs.ts";
 import { deployments } from "../tables/deployments.ts";
+import { exampleSets, exampleVersions } from "../tables/evals.ts";
 import { gatewayFiles } from "../tables/files.ts";
 import { guardrails, guardrailVersions } from "../tables/guardrails.ts";
 import { integrationModels, integrations, integrationWorkspaces, providers } from "../tables/integrations.ts";
@@ -145,6 +146,8 @@ export function createControlStores(database: Database) {
     vectorStores: createTenantStore(database, vectorStores),
     vectorStoreFiles: createTenantStore(database, vectorStoreFiles),
     logExports: createTenantStore(database, logExports),
+    exampleSets: createTenantStore(database, exampleSets),
+    exampleVersions: createTenantStore(database, exampleVersions),
     audit: createAuditStore(database),
   };
 }

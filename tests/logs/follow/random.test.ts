@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { readRowFilter } from "../../../src/admin/log-filter.ts";
+import { readRowFilter } from "../../../src/admin/core/log-filter.ts";
 import { type Database, openDatabase } from "../../../src/db/client.ts";
 import { migrate } from "../../../src/db/migrate.ts";
 import { createFeedbackStore } from "../../../src/db/stores/feedback.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readLogFilter } from "../../../src/admin/log-filter.ts";
+import { readLogFilter } from "../../../src/admin/core/log-filter.ts";
 import { type Database, openDatabase } from "../../../src/db/client.ts";
 import { migrate } from "../../../src/db/migrate.ts";
 import { createFeedbackStore } from "../../../src/db/stores/feedback.ts";

@@ -1,13 +1,13 @@
-import { InvalidRequestError } from "../errors.ts";
-import { firstIdOf } from "../lib/ids.ts";
-import { startsWithDay } from "../lib/periods.ts";
-import { maxText, minText } from "../lib/text-order.ts";
-import type { Condition } from "../logs/index/conditions.ts";
-import { metadataField, type StringFieldName } from "../logs/index/fields.ts";
-import type { IdRange } from "../logs/index/find-rows.ts";
-import type { RowFilter } from "../logs/index/row-test.ts";
-import { readParameter, requireKnownQuery } from "./core/request.ts";
-import { idsBetween, readPeriod, readRowChoice, sharedFilters } from "./core/row-filters.ts";
+import { InvalidRequestError } from "../../errors.ts";
+import { firstIdOf } from "../../lib/ids.ts";
+import { startsWithDay } from "../../lib/periods.ts";
+import { maxText, minText } from "../../lib/text-order.ts";
+import type { Condition } from "../../logs/index/conditions.ts";
+import { metadataField, type StringFieldName } from "../../logs/index/fields.ts";
+import type { IdRange } from "../../logs/index/find-rows.ts";
+import type { RowFilter } from "../../logs/index/row-test.ts";
+import { readParameter, requireKnownQuery } from "./request.ts";
+import { idsBetween, readPeriod, readRowChoice, sharedFilters } from "./row-filters.ts";
 
 const defaultLimit = 50;
 const maxLimit = 100;
