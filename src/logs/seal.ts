@@ -1,7 +1,8 @@
 import { isObject } from "../lib/json.ts";
+import { spanEnds } from "../lib/json-spans.ts";
 import { createValueMask, type ValueMask } from "../lib/secret-values.ts";
 import { runNow, type Steps } from "../lib/steps.ts";
-import type { LogBatch, LogDetails } from "../schemas/logs.ts";
+import type { LateBody, LateContent, LogBatch, LogDetails } from "../schemas/logs.ts";
 import { assembleStream } from "./assemble.ts";
 import { textOfBody } from "./body.ts";
 import type { BodyLengths, PackedBatch } from "./pack.ts";
@@ -11,17 +12,71 @@ import { masked } from "./secret-members.ts";
 
 const decoder = new TextDecoder();
 
+/** The bodies of a batch as it is packed. */
+type HeldBodies = Pick<PackedBatch, "bodies" | "lengths">;
+
 /** Masks the rows of a batch: anything that looks like a credential, and the credentials of each row. */
 interface Masks {
   redactor: Redactor;
+  lists: readonly (readonly string[])[];
   values: readonly ValueMask[];
-  /** Index into the values, per row. */
+  /** Index into the lists and values, per row. */
   rows: readonly number[];
 }
 
-/** The batch as it is stored: without the credentials of its requests, and without anything that has the form of one. */
-export function sealBatch(batch: PackedBatch, redactor: Redactor): LogBatch {
-  return runNow(sealInSteps(batch, redactor), Number.POSITIVE_INFINITY);
+function toMasks({ lists, rows }: PackedBatch["secrets"], redactor: Redactor): Masks {
+  return { redactor, lists, values: lists.map((list) => createValueMask(list, () => masked)), rows };
+}
+
+/** Masks a text of a row. */
+type Mask = (text: string) => Steps<string>;
+
+function maskOf({ redactor, values, rows }: Masks, row: number): Mask {
+  const own = values[rows[row] ?? 0];
+  return (text) => redactor.textSteps(own?.mayStandIn(text) ? own.mask(text) : text);
+}
+
+const runAll = <Value>(work: Steps<Value>): Value => runNow(work, Number.POSITIVE_INFINITY);
+
+/**
+ * The batch as it is stored: without the credentials of its requests, and without anything that has the form of one. Long
+ * bodies are masked when they are read.
+ */
+export function sealBatch(packed: PackedBatch, redactor: Redactor): LogBatch {
+  const bodies = someAreLong.test(packed.lengths) ? cutBodies(packed) : [];
+  if (!bodies.some((row) => row?.some(mayBeLate))) return runAll(sealInSteps(packed, redactor));
+  const { heads, lengths: _, bodies: __, secrets, ...batch } = packed;
+  const masks = toMasks(secrets, redactor);
+  const rows = bodies.map((row, index) => row && sealOrWait(row, masks, index));
+  return {
+    ...batch,
+    details: runAll(sealRows(batch.details, masks)),
+    get content() {
+      return runAll(sealInSteps(packed, redactor)).content;
+    },
+    late: { heads: runAll(sealRows(heads, masks)), rows },
+  };
+}
+
+/** Bodies of so many bytes mostly repeat an earlier one in part. */
+const longBody = 16 * 1024;
+/** A length of five digits. */
+const someAreLong = /\d{5}/;
+
+const mayBeLate = (body: Uint8Array | null): boolean => body !== null && body.length >= longBody && body[0] === 0x7b; // {
+
+/** The bodies of a row, of which long ones are not masked yet. */
+function sealOrWait(bodies: readonly (Uint8Array | null)[], masks: Masks, row: number): LateContent["rows"][number] {
+  const mask = maskOf(masks, row);
+  const secrets = masks.lists[masks.rows[row] ?? 0] ?? [];
+  // a credential with this sign might go beyond the end of a span
+  const isCuttable = !secrets.some((secret) => secret.includes("}"));
+  const rules = JSON.stringify(secrets);
+  const seal = (bytes: Uint8Array) => storedText(runAll(sealBody(textOfBody(bytes), mask)));
+  return bodies.map((bytes): string | LateBody | null => {
+    const ends = bytes && isCuttable && mayBeLate(bytes) ? spanEnds(bytes) : undefined;
+    return bytes && (ends ? { bytes, ends, rules, seal } : seal(bytes));
+  });
 }
 
 /** As `sealBatch`, where requests are answered. */
@@ -29,10 +84,8 @@ export function* sealInSteps(
   { heads, lengths, bodies, secrets, ...batch }: PackedBatch,
   redactor: Redactor,
 ): Steps<LogBatch> {
-  const { lists, rows } = secrets;
-  const values = lists.map((list) => createValueMask(list, () => masked));
-  const masks: Masks = { redactor, values, rows };
-  const sealed = yield* sealBodies(bodies, lengths, masks);
+  const masks = toMasks(secrets, redactor);
+  const sealed = yield* sealBodies({ bodies, lengths }, masks);
   const details = yield* sealRows(batch.details, masks);
   const shownHeads = yield* sealRows(heads, masks);
   return { ...batch, details, content: `${sealed.lengths}\n${shownHeads}\n${sealed.text}` };
@@ -68,8 +121,8 @@ function* sealRows(text: string, { redactor, values, rows }: Masks): Steps<strin
 /** The row of a record as `sealBatch` stores it. */
 export function sealDetails(record: LogRecord, redactor: Redactor): LogDetails {
   const { details, secrets = [] } = record;
-  const values = [createValueMask(secrets, () => masked)];
-  const rows = runNow(sealRows(JSON.stringify([details]), { redactor, values, rows: [0] }), Number.POSITIVE_INFINITY);
+  const masks = toMasks({ lists: [secrets], rows: [0] }, redactor);
+  const rows = runAll(sealRows(JSON.stringify([details]), masks));
   // masks replace strings alone
   const [sealed = details] = JSON.parse(rows) as LogDetails[];
   return sealed;
@@ -79,7 +132,8 @@ export function sealDetails(record: LogRecord, redactor: Redactor): LogDetails {
 const longRow = 16 * 1024;
 
 /** Bodies as one text, and their lengths in characters. */
-function* sealBodies(bodies: Uint8Array, lengths: string, masks: Masks): Steps<{ text: string; lengths: string }> {
+function* sealBodies(batch: HeldBodies, masks: Masks): Steps<{ text: string; lengths: string }> {
+  const { bodies, lengths } = batch;
   const { redactor, values, rows } = masks;
   const isFine = (text: string) =>
     !(text.includes("\0") || text.includes("data:") || redactor.mayHoldSecret(text)) &&
@@ -90,29 +144,27 @@ function* sealBodies(bodies: Uint8Array, lengths: string, masks: Masks): Steps<{
     // in ASCII, the usual case, a body has as many characters as bytes
     if (whole.length === bodies.length && isFine(whole)) return { text: whole, lengths };
   }
-  const texts = readBodies(bodies, lengths);
+  const texts = cutBodies(batch).map((row) => row?.map((body) => body && textOfBody(body)) ?? null);
   if (!isLong) {
     const text = texts.flat().join("");
     if (isFine(text)) return { text, lengths: toLengths(texts) };
   }
   const sealed: BodyText = [];
   for (const [index, row] of texts.entries()) {
-    const own = values[rows[index] ?? 0];
-    const mask = (body: string) => redactor.textSteps(own?.mayStandIn(body) ? own.mask(body) : body);
-    sealed.push(row && (yield* sealRow(row, mask)));
+    sealed.push(row && (yield* sealRow(row, maskOf(masks, index))));
   }
   return { text: sealed.flat().join(""), lengths: toLengths(sealed) };
 }
 
 /** The bodies of one row. */
-function* sealRow(row: readonly (string | null)[], mask: (text: string) => Steps<string>): Steps<(string | null)[]> {
+function* sealRow(row: readonly (string | null)[], mask: Mask): Steps<(string | null)[]> {
   const sealed: (string | null)[] = [];
   for (const body of row) sealed.push(body && storedText(yield* sealBody(body, mask)));
   return sealed;
 }
 
 /** What is masked is looked for in each event first, then in what the events add up to. */
-function* sealBody(body: string, mask: (text: string) => Steps<string>): Steps<string> {
+function* sealBody(body: string, mask: Mask): Steps<string> {
   yield body.length >> 3;
   const shown = yield* mask(body);
   return isEventText(shown) ? yield* maskAcrossPieces(shown, mask) : shown;
@@ -120,18 +172,18 @@ function* sealBody(body: string, mask: (text: string) => Steps<string>): Steps<s
 
 type BodyText = (readonly (string | null)[] | null)[];
 
-/** Each body as text. */
-function readBodies(bodies: Uint8Array, lengths: string): BodyText {
+/** The bytes of each body. */
+function cutBodies({ bodies, lengths }: HeldBodies): (readonly (Uint8Array<ArrayBuffer> | null)[] | null)[] {
   let position = 0;
-  const read = (length: number | null): string | null => {
+  const cut = (length: number | null): Uint8Array<ArrayBuffer> | null => {
     if (length === null) return null;
     const start = position;
     position += length;
-    return textOfBody(bodies.subarray(start, position));
+    return bodies.subarray(start, position);
   };
   // written by `packRecords`
   const rows = JSON.parse(lengths) as (BodyLengths | null)[];
-  return rows.map((row) => row?.map(read) ?? null);
+  return rows.map((row) => row?.map(cut) ?? null);
 }
 
 function toLengths(texts: BodyText): string {
@@ -167,7 +219,7 @@ function joinPieces(text: string): string {
  *
  * @param mask Returns a text unchanged where nothing has to be masked.
  */
-function* maskAcrossPieces(text: string, mask: (text: string) => Steps<string>): Steps<string> {
+function* maskAcrossPieces(text: string, mask: Mask): Steps<string> {
   if (!furtherText.test(text)) {
     const joined = joinPieces(text);
     yield text.length;

@@ -509,6 +509,27 @@ export interface LogBatch {
   measures?: string;
   /** Headers and bodies of all rows as one text, `db/stores/log-content.ts` reads the format. */
   content: string;
+  /** The same in parts, where some bodies are long. `content` is put together when it is read. */
+  late?: LateContent;
+}
+
+/** Contents of which long bodies are masked only as far as the log does not have them yet. */
+export interface LateContent {
+  /** JSON array with the headers of each row. */
+  readonly heads: string;
+  /** The bodies of each row. Null: they are not stored. */
+  readonly rows: readonly (readonly (string | LateBody | null)[] | null)[];
+}
+
+/** A long body that is not masked yet. */
+export interface LateBody {
+  readonly bytes: Uint8Array;
+  /** Where its spans end: what is masked of one does not depend on what stands beyond. */
+  readonly ends: readonly number[];
+  /** What is masked is decided by the bytes of a span and by this. */
+  readonly rules: string;
+  /** The text of a span as it is stored. */
+  seal(span: Uint8Array): string;
 }
 
 /** Whether a value is a list of `LogBatch`, as far as its text was not written by anybody else. */

@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { createHmac } from "node:crypto";
 import * as v from "valibot";
 import { basesOf, expandRepeats, LogRepeats } from "../../src/db/stores/log-repeats.ts";
@@ -10,6 +11,7 @@ import { textOfResult } from "../../src/inference/tools/mcp-tools.ts";
 import { Budget, ExcessError } from "../../src/lib/budget.ts";
 import { encodeFrame } from "../../src/lib/frames.ts";
 import { isObject, parseJson } from "../../src/lib/json.ts";
+import { spanEnds } from "../../src/lib/json-spans.ts";
 import { Link } from "../../src/lib/link.ts";
 import type { Moved } from "../../src/moving/draft.ts";
 import { moveLitellm } from "../../src/moving/litellm.ts";
@@ -126,7 +128,8 @@ const searches = [exa, tavily, brave, searxng].map((provider) => provider.bind((
 const body = JSON.stringify({
   messages: Array.from({ length: 40 }, (_, index) => ({ role: "user", content: `${index} `.repeat(60) })),
 });
-const digest = (key: Uint8Array, text: string) => createHmac("sha256", key).update(text).digest("base64url");
+const digest = (key: Uint8Array, text: string | Uint8Array) =>
+  createHmac("sha256", key).update(text).digest("base64url");
 /** A ULID, whose time later batches are compared by. */
 const id = "01JDQ0000000000000000000AA";
 
@@ -267,6 +270,20 @@ export const operatorCases: readonly ParserCase[] = [
     maxBytes: 8 * megabyte,
     async parse(input) {
       storeTwice(decoder.decode(input));
+      return undefined;
+    },
+    refusals: [],
+  },
+  {
+    name: "spans of long bodies",
+    isJson: true,
+    seeds: all(body, JSON.stringify({ contents: [{ parts: [{ text: body }] }], tools: [] })),
+    tokens: all(...jsonTokens, '"}],"', '},{"', '"\\\\"', body.slice(0, 3_000)),
+    maxBytes: 8 * megabyte,
+    async parse(input) {
+      const ends = spanEnds(input);
+      assert.ok(ends?.every((end, index) => end > (ends[index - 1] ?? 0)) ?? true);
+      assert.equal(ends?.at(-1) ?? input.length, input.length);
       return undefined;
     },
     refusals: [],

@@ -7,10 +7,12 @@ import { migrate } from "../../src/db/migrate.ts";
 import { createLogObjectStore } from "../../src/db/stores/log-objects.ts";
 import { createLogStore, type TextCodec } from "../../src/db/stores/logs.ts";
 import { createIdFactory } from "../../src/lib/ids.ts";
+import { createValueMask } from "../../src/lib/secret-values.ts";
 import { LogOffload } from "../../src/logs/index/offload.ts";
 import { packRecords } from "../../src/logs/pack.ts";
 import { createRedactor } from "../../src/logs/redact.ts";
 import { sealBatch } from "../../src/logs/seal.ts";
+import { masked } from "../../src/logs/secret-members.ts";
 import { zstdCodec } from "../../src/serve/text-codec.ts";
 import { createRandom } from "../support/gateway.ts";
 import { purge } from "../support/log-lists.ts";
@@ -58,11 +60,16 @@ async function openLog(codec: TextCodec = zstdCodec) {
       store = open();
     },
     /** Stores requests as one batch, and returns their ids. */
-    async append(sent: readonly Sent[], workspaceId = "w"): Promise<string[]> {
+    async append(
+      sent: readonly Sent[],
+      workspaceId = "w",
+      secretsOf: (index: number) => readonly string[] = () => [],
+    ): Promise<string[]> {
       const headers = { sensitiveHeaders: [], requestHeaders: { "x-turn": "1" }, responseHeaders: {} };
-      const records = sent.map(([requestBody, responseBody]) => ({
+      const records = sent.map(([requestBody, responseBody], index) => ({
         details: { ...plainDetails, id: createId(), workspace_id: workspaceId },
         content: { ...headers, requestBody, responseBody },
+        secrets: secretsOf(index),
       }));
       const packed = await packRecords(records, redactor);
       await store.append(packed.map((batch) => sealBatch(batch, redactor)));
@@ -143,6 +150,110 @@ test("random sessions are read as they were sent, after a restart and from an ob
     assert.deepEqual(await log.sizes(), []);
     await check();
   }
+  await log.database.close();
+});
+
+const fakeKey = "sk-fake-0123456789abcdefghijkl";
+const credentials = ["credential-of-a-row", 'odd"credential\\of', "{brackets}of,a:row", '},{"role":"user"'];
+/** What is masked, and what looks nearly like it. */
+const delicate = [
+  fakeKey,
+  ...credentials,
+  '"password": "secret value", "next": 1',
+  '"api_key":["one secret","another"],"token":',
+  '\\"api_key\\": \\"a secret\\"}],',
+  "-----BEGIN RSA PRIVATE KEY-----\nMIIEfake\nMIIEfake",
+  "-----END RSA PRIVATE KEY-----",
+  "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJmYWtlIn0.c2lnbmF0dXJl",
+  "\u0000 data: {",
+];
+
+/** Requests as agents send them, some of which are cut, or no JSON. */
+function drawAgentSession(random: () => number): string[] {
+  const below = (limit: number) => Math.floor(random() * limit);
+  const pick = <Item>(items: readonly Item[]): Item => items[below(items.length)] as Item; // there are some
+  const text = () =>
+    drawText(random, below(3_000)) + (random() < 0.3 ? pick(delicate) : "") + drawText(random, below(40));
+  const named = () => ({
+    [pick(["password", "token", "api_key", "name"])]: pick([text(), [text(), "x"], { text: text() }]),
+  });
+  const message = () => ({
+    role: "user",
+    content: pick([text(), [{ type: "text", text: text() }, named()]]),
+    ...(random() < 0.2 && named()),
+  });
+  const messages = Array.from({ length: 3 + below(5) }, message);
+  return Array.from({ length: 2 + below(4) }, (_, turn) => {
+    messages.push(...Array.from({ length: 1 + below(4) }, message));
+    if (random() < 0.2) messages[below(messages.length)] = message();
+    const whole = {
+      model: "m",
+      ...(random() < 0.2 && named()),
+      messages,
+      tools: [{ name: "read", input: named() }],
+      turn,
+    };
+    const body = random() < 0.1 ? JSON.stringify(whole, null, 2) : JSON.stringify(whole);
+    if (random() < 0.05) return body.replace(pick(['"', "}", ","]), "");
+    return random() < 0.05 ? body.slice(0, below(body.length)).toWellFormed() : body;
+  });
+}
+
+test("of long bodies the same is masked, whatever of them the log has already", async () => {
+  const random = createRandom(sampleSeed);
+  const log = await openLog();
+  const count = rounds(40);
+  for (let session = 0; session < count; session++) {
+    const secrets = random() < 0.5 ? credentials.slice(0, 1 + Math.floor(random() * 4)) : [];
+    for (const body of drawAgentSession(random)) {
+      const sent: Sent[] = [
+        [body, "{}"],
+        [body, body],
+      ];
+      const ids = await log.append(sent, "w", () => secrets);
+      const value = createValueMask(secrets, () => masked);
+      const shown = redactor.text(value.mask(body)).replaceAll("\0", "\\u0000");
+      for (const [index, id] of ids.entries()) {
+        const read = await log.read(id);
+        assert.ok(read?.[0] === shown, `session ${session} of seed ${sampleSeed}`);
+        assert.ok(read?.[1] === (index === 0 ? "{}" : shown), `session ${session} of seed ${sampleSeed}`);
+      }
+    }
+  }
+  await log.database.close();
+});
+
+test("messages of a long body that the log has are neither masked nor digested part by part again", async () => {
+  let [texts, spans] = [0, 0];
+  const log = await openLog({
+    ...zstdCodec,
+    digest(key, text) {
+      if (typeof text === "string") texts += text.length;
+      else spans += text.length;
+      return zstdCodec.digest?.(key, text) ?? "";
+    },
+  });
+  const message = (turn: number) => ({ role: "user", content: drawText(createRandom(turn), 8_000) });
+  const messages = Array.from({ length: 10 }, (_, turn) => message(turn));
+  await log.append([[JSON.stringify({ messages, turn: 1 }), "{}"]]);
+  messages.push(message(10));
+  [texts, spans] = [0, 0];
+  const body = JSON.stringify({ messages, turn: 2 });
+  const [id = ""] = await log.append([[body, "{}"]]);
+  assert.ok(spans >= 80_000 && texts < 20_000, `${spans} bytes of spans, ${texts} characters of parts`);
+  assert.deepEqual(await log.read(id), [body, "{}"]);
+  await log.database.close();
+});
+
+test("what requests with other credentials have stored is not referred to", async () => {
+  const log = await openLog();
+  const body = JSON.stringify({
+    messages: Array.from({ length: 8 }, () => ({ content: `my-own-credential ${"x".repeat(4_000)}` })),
+  });
+  const [first = ""] = await log.append([[body, "{}"]]);
+  const [second = ""] = await log.append([[body, "{}"]], "w", () => ["my-own-credential"]);
+  assert.deepEqual((await log.read(first))?.[0], body);
+  assert.deepEqual((await log.read(second))?.[0], body.replaceAll("my-own-credential", masked));
   await log.database.close();
 });
 

@@ -98,6 +98,7 @@ const readers: Readonly<Record<string, Bound>> = {
   "packages/patterns/src/search.ts": tried("patterns"),
   "packages/patterns/src/size.ts": tried("patterns"),
   "src/lib/protobuf.ts": tried("Protocol Buffers"),
+  "src/lib/json-spans.ts": tried("spans of long bodies"),
   "src/lib/received-json.ts": short("linear in a body that was scanned and parsed"),
   "src/lib/sse.ts": tried("events of providers"),
   "src/lib/stream-end.ts": short("bytes are forwarded unread"),

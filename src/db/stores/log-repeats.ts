@@ -2,7 +2,7 @@ import { BoundedMap } from "../../lib/bounded-map.ts";
 import { randomBytes } from "../../lib/hash.ts";
 import { timeOfId } from "../../lib/ids.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
-import type { LogBatch } from "../../schemas/logs.ts";
+import type { LateBody, LateContent, LogBatch } from "../../schemas/logs.ts";
 
 // Agents send their whole conversation with every request. A part of a body that an earlier batch of the same tenant has
 // is stored as a reference to that batch: a JSON line with the numbers of these batches and the pieces of the contents in
@@ -25,6 +25,11 @@ const mostKnown = 65_536;
 const mostBases = 128;
 /** Characters of a digest: 132 bits. */
 const digestLength = 22;
+
+/** Spans of long bodies that are remembered, in about as much. */
+const mostSpans = 32_768;
+
+const encoder = new TextEncoder();
 
 const formStart = '{"bases":';
 
@@ -52,6 +57,11 @@ interface OwnPart {
   readonly start: number;
 }
 
+/** A part of a body that is stored. */
+interface StoredPart extends Place {
+  readonly length: number;
+}
+
 /** Contents as they are stored. */
 export interface Shortened {
   readonly text: string;
@@ -59,12 +69,14 @@ export interface Shortened {
   readonly bases: readonly number[];
   /** What later batches may refer to. */
   readonly parts: readonly OwnPart[];
+  /** Where the spans of long bodies are that were not known before, by their digests. */
+  readonly spans: ReadonlyMap<string, readonly StoredPart[]>;
 }
 
 type Piece = number | [base: number, start: number, length: number];
 
 /** Hosts with a synchronous implementation of a keyed digest. */
-type Digest = (key: Uint8Array, text: string) => string;
+type Digest = (key: Uint8Array, text: string | Uint8Array) => string;
 
 /**
  * Whether a body is a stream of short events. Each of them names its response, so no other body repeats any. Streams that
@@ -76,6 +88,11 @@ function isOfShortEvents(content: string, start: number): boolean {
   return end >= 0 && end - start < leastPart;
 }
 
+/** Whether parts of a body may repeat others. */
+function isLarge(content: string, start = 0, length = content.length): boolean {
+  return length >= leastBody && !isOfShortEvents(content, start);
+}
+
 /** Starts and ends of the larger bodies of a batch that may repeat others, in characters. */
 function largeBodies(content: string): [start: number, end: number][] {
   const lengthsEnd = content.indexOf("\n");
@@ -85,7 +102,7 @@ function largeBodies(content: string): [start: number, end: number][] {
   const found: [number, number][] = [];
   for (const length of Array.isArray(rows) ? rows.flat() : []) {
     if (typeof length !== "number") continue;
-    if (length >= leastBody && !isOfShortEvents(content, position)) found.push([position, position + length]);
+    if (isLarge(content, position, length)) found.push([position, position + length]);
     position += length;
   }
   return found;
@@ -131,10 +148,28 @@ class PieceList {
     return true;
   }
 
+  /** As `addReference`, for all parts of a text or none. */
+  addReferences(parts: readonly StoredPart[]): boolean {
+    const others = new Set(parts.map(({ seq }) => seq).filter((seq) => seq !== 0 && !this.bases.includes(seq)));
+    if (this.bases.length + others.size > mostBases) return false;
+    for (const part of parts) this.addReference(part, part.length);
+    return true;
+  }
+
   #baseOf(seq: number): number | undefined {
     const index = this.bases.indexOf(seq);
     if (index >= 0) return index;
     return this.bases.length < mostBases ? this.bases.push(seq) - 1 : undefined;
+  }
+
+  /** Puts a text before everything. */
+  putFirst(text: string): void {
+    const [first] = this.pieces;
+    if (typeof first === "number") this.pieces[0] = first + text.length;
+    else this.pieces.unshift(text.length);
+    for (const piece of this.pieces) if (typeof piece === "object" && piece[0] === -1) piece[1] += text.length;
+    this.#literals.unshift(text);
+    this.length += text.length;
   }
 
   get text(): string {
@@ -144,43 +179,103 @@ class PieceList {
   }
 }
 
+/** What is made of the contents of one batch. */
+interface Draft {
+  readonly list: PieceList;
+  /** Parts and spans that are stored with the batch itself. */
+  readonly parts: Map<string, Place>;
+  readonly spans: Map<string, readonly StoredPart[]>;
+  /** A tuple as JSON: parts of two tenants never have the same digest. */
+  readonly tenant: string;
+  /** Unix milliseconds of its last request. */
+  readonly time: number;
+}
+
 /** Remembers which parts of bodies are stored where, by digests under a key that only this process has. */
 export class LogRepeats {
   readonly #digest: Digest;
   readonly #key = randomBytes(32);
   readonly #known = new BoundedMap<string, Place>(mostKnown);
+  readonly #spans = new BoundedMap<string, readonly StoredPart[]>(mostSpans);
 
   constructor(digest: Digest) {
     this.#digest = digest;
   }
 
   /** Contents with references in place of what is stored already; undefined where no body is large enough. */
-  shorten({ content, organisationId, workspaceId, lastId }: LogBatch): Shortened | undefined {
+  shorten(batch: LogBatch): Shortened | undefined {
+    const { late, organisationId, workspaceId, lastId } = batch;
+    const draft: Draft = {
+      list: new PieceList(),
+      parts: new Map(),
+      spans: new Map(),
+      tenant: JSON.stringify([organisationId, workspaceId]),
+      time: timeOfId(lastId),
+    };
+    if (late) return this.#addLate(late, draft);
+    const { content } = batch;
     const bodies = largeBodies(content);
     if (bodies.length === 0) return undefined;
-    // a tuple as JSON: parts of two tenants never have the same digest
-    const tenant = JSON.stringify([organisationId, workspaceId]);
-    const time = timeOfId(lastId);
-    const list = new PieceList();
-    const own = new Map<string, Place>();
     let position = 0;
-    for (const [bodyStart, bodyEnd] of bodies) {
-      list.addText(content.slice(position, bodyStart));
-      for (position = bodyStart; position < bodyEnd; ) {
-        const end = endOfPart(content, position, bodyEnd);
-        const part = content.slice(position, end);
-        const digest = this.#digest(this.#key, tenant + part).slice(0, digestLength);
-        const place = own.get(digest) ?? this.#find(digest, time);
-        if (place === undefined || !list.addReference(place, part.length)) {
-          own.set(digest, { seq: 0, start: list.length, time });
-          list.addText(part);
-        }
-        position = end;
-      }
+    for (const [start, end] of bodies) {
+      draft.list.addText(content.slice(position, start));
+      this.#addParts(content.slice(start, end), draft);
+      position = end;
     }
-    list.addText(content.slice(position));
-    const parts = [...own].map(([digest, { start }]) => ({ digest, start }));
-    return { text: list.text, bases: list.bases, parts };
+    draft.list.addText(content.slice(position));
+    return toShortened(draft, 0);
+  }
+
+  /** Long bodies are looked up span by span. */
+  #addLate({ heads, rows }: LateContent, draft: Draft): Shortened {
+    const add = (body: string | LateBody | null): number | null => {
+      if (body === null) return null;
+      if (typeof body !== "string") return this.#addSpans(body, draft);
+      if (isLarge(body)) this.#addParts(body, draft);
+      else draft.list.addText(body);
+      return body.length;
+    };
+    const lengths = rows.map((row) => row?.map(add) ?? null);
+    const head = `${JSON.stringify(lengths)}\n${heads}\n`;
+    draft.list.putFirst(head);
+    return toShortened(draft, head.length);
+  }
+
+  /** Adds a long body; returns its length in characters. */
+  #addSpans({ bytes, ends, rules, seal }: LateBody, draft: Draft): number {
+    const key = encoder.encode(this.#digest(this.#key, `${draft.tenant}\n${rules}`));
+    let length = 0;
+    let start = 0;
+    for (const end of ends) {
+      const span = bytes.subarray(start, end);
+      const digest = this.#digest(key, span).slice(0, digestLength);
+      const known = draft.spans.get(digest) ?? this.#findSpan(digest, draft.time);
+      const isReferred = known !== undefined && draft.list.addReferences(known);
+      const parts = isReferred ? known : this.#addParts(seal(span), draft);
+      if (!isReferred) draft.spans.set(digest, parts);
+      for (const part of parts) length += part.length;
+      start = end;
+    }
+    return length;
+  }
+
+  /** Adds a text part by part; returns where each is. */
+  #addParts(text: string, { list, parts, tenant, time }: Draft): readonly StoredPart[] {
+    const stored: StoredPart[] = [];
+    for (let position = 0; position < text.length; ) {
+      const end = endOfPart(text, position, text.length);
+      const part = text.slice(position, end);
+      const digest = this.#digest(this.#key, tenant + part).slice(0, digestLength);
+      let place = parts.get(digest) ?? this.#find(digest, time);
+      if (place === undefined || !list.addReference(place, part.length)) {
+        place = { seq: 0, start: list.length, time };
+        parts.set(digest, place);
+        list.addText(part);
+      }
+      addPart(stored, place, part.length);
+      position = end;
+    }
+    return stored;
   }
 
   #find(digest: string, time: number): Place | undefined {
@@ -188,16 +283,47 @@ export class LogRepeats {
     return place && time - place.time <= referredMs ? place : undefined;
   }
 
+  #findSpan(digest: string, time: number): readonly StoredPart[] | undefined {
+    const parts = this.#spans.get(digest);
+    return parts?.every((part) => time - part.time <= referredMs) ? parts : undefined;
+  }
+
   /** Remembers the parts of a batch that is stored. */
-  remember({ parts }: Shortened, seq: number, lastId: string): void {
+  remember({ parts, spans }: Shortened, seq: number, lastId: string): void {
     const time = timeOfId(lastId);
     for (const { digest, start } of parts) this.#known.set(digest, { seq, start, time });
+    for (const [digest, stored] of spans) {
+      this.#spans.set(
+        digest,
+        stored.map((part) => (part.seq === 0 ? { ...part, seq, time } : part)),
+      );
+    }
   }
 
   /** Forgets everything: batches that it knows are gone. */
   clear(): void {
     this.#known.clear();
+    this.#spans.clear();
   }
+}
+
+/** Adds where a part is stored; parts that continue each other become one. */
+function addPart(stored: StoredPart[], { seq, start, time }: Place, length: number): void {
+  const last = stored.at(-1);
+  if (last && last.seq === seq && last.start + last.length === start)
+    stored[stored.length - 1] = { ...last, length: last.length + length };
+  else stored.push({ seq, start, time, length });
+}
+
+/** @param offset Characters that were put before everything. */
+function toShortened({ list, parts, spans }: Draft, offset: number): Shortened {
+  const moved = ({ seq, start, ...part }: StoredPart) => ({ ...part, seq, start: seq === 0 ? start + offset : start });
+  return {
+    text: list.text,
+    bases: list.bases,
+    parts: [...parts].map(([digest, { start }]) => ({ digest, start: start + offset })),
+    spans: new Map([...spans].map(([digest, stored]) => [digest, stored.map(moved)])),
+  };
 }
 
 /** The line before the text, if stored contents have one. */

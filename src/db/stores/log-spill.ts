@@ -65,7 +65,7 @@ export async function openLogSpill(
   const insert = "INSERT INTO log_spill (installation, rows, content) VALUES (?, ?, ?)";
   return {
     async add(batches, rows) {
-      const text = JSON.stringify(batches);
+      const text = JSON.stringify(batches.map(({ late: _, ...batch }) => batch));
       try {
         await database.write([{ sql: insert, args: [installation, rows, codec ? codec.compress(text) : text] }]);
         return true;

@@ -61,7 +61,7 @@ export interface TextCodec {
   compress(text: string): Uint8Array;
   expand(bytes: Uint8Array): string;
   /** A keyed digest without collisions, such as HMAC-SHA-256. Absent: what repeats is stored each time. */
-  digest?(key: Uint8Array, text: string): string;
+  digest?(key: Uint8Array, text: string | Uint8Array): string;
 }
 
 const insertBatch =
