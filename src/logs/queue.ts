@@ -5,11 +5,12 @@ import { Losses } from "./losses.ts";
 import type { LogRecord, Loss } from "./record.ts";
 import { type WaitingLimits, WaitingRows } from "./waiting-rows.ts";
 
-/** Rows that are written at once while nothing else is being written. */
+/** Rows that wait only a little for others while nothing is being written, and for how many milliseconds at most. */
 const fewRows = 64;
-const fewBytes = 1024 * 1024;
-/** Rows that are written at once beside other writes: more of them, as each write has its costs. */
+const gatherMs = 20;
+/** Rows that are written at once, also beside other writes. Fewer wait for others, as each write has its costs. */
 const manyRows = 512;
+const manyBytes = 1024 * 1024;
 /** Most rows of one write. */
 const batchRows = 1_024;
 const defaultBatchBytes = 1024 * 1024;
@@ -93,8 +94,8 @@ class BatchingQueue implements LogQueue {
   readonly #counts = { lostRows: 0, lostBodies: 0, refused: 0 };
   readonly #tallies: { readonly rows: Tally; readonly bodies: Tally; readonly refused: Tally };
   #cancelTimer: (() => void) | undefined;
-  /** Whether the timer runs because a batch is complete. */
-  #isPrompt = false;
+  /** When the timer ends, in monotonic milliseconds. */
+  #dueAt = Number.POSITIVE_INFINITY;
   readonly #running = new Set<Promise<void>>();
   /** Batches that failed. They are written again as they were: the store may have them. */
   #repeats: Batch[] = [];
@@ -174,20 +175,29 @@ class BatchingQueue implements LogQueue {
   #stopTimer(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
-    this.#isPrompt = false;
+    this.#dueAt = Number.POSITIVE_INFINITY;
   }
 
-  /** Starts a timer for what waits; at once if it is enough for a write. */
+  /** Starts a timer for what waits, unless one ends earlier. */
   #plan(): void {
-    if (this.#phase !== "open" || this.#isPrompt) return;
-    const isPrompt = this.#isEnough();
-    if (!isPrompt && this.#cancelTimer) return;
+    if (this.#phase !== "open") return;
+    const waitMs = this.#waitMs();
+    const dueAt = performance.now() + waitMs;
+    if (dueAt >= this.#dueAt) return;
     this.#stopTimer();
-    this.#isPrompt = isPrompt;
-    this.#cancelTimer = startTimer(isPrompt ? 0 : this.#pauseMs(), () => {
+    this.#dueAt = dueAt;
+    this.#cancelTimer = startTimer(waitMs, () => {
       this.#stopTimer();
       this.#write();
     });
+  }
+
+  /** How long what waits now waits for others. */
+  #waitMs(): number {
+    if (!this.#isEnough()) return this.#pauseMs();
+    const { length, bytes } = this.#waiting;
+    const isPart = this.#repeats.length === 0 && this.#nextRows === batchRows;
+    return isPart && length < manyRows && bytes <= manyBytes ? Math.min(gatherMs, this.#flushAfterMs) : 0;
   }
 
   #pauseMs(): number {
@@ -207,7 +217,7 @@ class BatchingQueue implements LogQueue {
     const { length, bytes } = this.#waiting;
     if (this.#repeats.length > 0 || (length > 0 && this.#nextRows < batchRows)) return true;
     if (this.#running.size > 0) return length >= manyRows || bytes > this.#batchBytes;
-    return length >= fewRows || bytes > fewBytes;
+    return length >= fewRows || bytes > manyBytes;
   }
 
   /** Writes rows that waited long enough, then full batches. */

@@ -136,16 +136,17 @@ function* sealBodies(batch: HeldBodies, masks: Masks): Steps<{ text: string; len
   const { bodies, lengths } = batch;
   const { redactor, values, rows } = masks;
   const isFine = (text: string) =>
-    !(text.includes("\0") || text.includes("data:") || redactor.mayHoldSecret(text)) &&
-    !values.some((one) => one.mayStandIn(text));
+    !(text.includes("\0") || redactor.mayHoldSecret(text)) && !values.some((one) => one.mayStandIn(text));
   const isLong = bodies.length >= longRow * rows.length;
   if (!isLong) {
     const whole = decoder.decode(bodies);
     // in ASCII, the usual case, a body has as many characters as bytes
-    if (whole.length === bodies.length && isFine(whole)) return { text: whole, lengths };
+    if (whole.length === bodies.length && !holdsEvents(whole, lengths) && isFine(whole)) {
+      return { text: whole, lengths };
+    }
   }
   const texts = cutBodies(batch).map((row) => row?.map((body) => body && textOfBody(body)) ?? null);
-  if (!isLong) {
+  if (!isLong && !texts.flat().some((text) => text !== null && isEventText(text))) {
     const text = texts.flat().join("");
     if (isFine(text)) return { text, lengths: toLengths(texts) };
   }
@@ -181,9 +182,11 @@ function cutBodies({ bodies, lengths }: HeldBodies): (readonly (Uint8Array<Array
     position += length;
     return bodies.subarray(start, position);
   };
-  // written by `packRecords`
-  const rows = JSON.parse(lengths) as (BodyLengths | null)[];
-  return rows.map((row) => row?.map(cut) ?? null);
+  return readLengths(lengths).map((row) => row?.map(cut) ?? null);
+}
+
+function readLengths(lengths: string): (BodyLengths | null)[] {
+  return JSON.parse(lengths); // written by `packRecords`
 }
 
 function toLengths(texts: BodyText): string {
@@ -195,9 +198,24 @@ function storedText(text: string): string {
   return text.includes("\0") ? text.replaceAll("\0", "\\u0000") : text;
 }
 
-/** Whether a text begins like an event stream. */
-function isEventText(text: string): boolean {
-  return /^(?:event|data|:)/.test(text);
+/** How an event stream begins. */
+const eventStart = /(?:event|data|:)/y;
+
+/** Whether an event stream begins at a position of a text. */
+function isEventText(text: string, position = 0): boolean {
+  eventStart.lastIndex = position;
+  return eventStart.test(text);
+}
+
+/** Whether one of the bodies that a text consists of is an event stream. */
+function holdsEvents(bodies: string, lengths: string): boolean {
+  let position = 0;
+  for (const length of readLengths(lengths).flat()) {
+    if (length === null) continue;
+    if (isEventText(bodies, position)) return true;
+    position += length;
+  }
+  return false;
 }
 
 /** Fields that hold the pieces of a streamed text, for every API. */

@@ -1,3 +1,4 @@
+import { memoizeText } from "../lib/bounded-map.ts";
 import { kindOfMember, plainName } from "../lib/secret-names.ts";
 import { type Steps, stepsPerPiece } from "../lib/steps.ts";
 
@@ -19,6 +20,8 @@ const backslash = 0x5c;
 export const masked = "[masked]";
 
 const longestName = 64;
+/** Most names whose kind is cached. */
+const rememberedNames = 2_000;
 
 /** Shortest value of a bare `token` field that is not text, such as the tokens that log probabilities list. */
 const bareToken = /^(?=\S*[A-Za-z0-9]{4})\S{16,}$/;
@@ -221,7 +224,11 @@ export function createMemberMask(names: readonly string[] = []): MemberMask {
   const hint = `(?:${[knownEndings, ...endingsOf(names)].join("|")})${behindName}`;
   const candidate = new RegExp(hint, "g");
   const anywhere = new RegExp(hint);
-  const kindOf = (name: string) => (secretNames.has(plainName(name)) ? "secret" : kindOfMember(name));
+  const kindOf: typeof kindOfMember = memoizeText(
+    rememberedNames,
+    (name) => (secretNames.has(plainName(name)) ? "secret" : kindOfMember(name)),
+    longestName,
+  );
   return {
     mayStandIn: (text) => anywhere.test(text),
     *mask(text, sought = text) {

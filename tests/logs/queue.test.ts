@@ -275,6 +275,24 @@ test("a backlog is handed over in large batches, several at a time, before a wri
   assert.equal(queue.state().rows, 0);
 });
 
+test("64 rows wait 20 ms for others, 512 rows for none, and none longer than the first of them may", () => {
+  const { setTimeout: startTimer } = globalThis;
+  const waits: (number | undefined)[] = [];
+  globalThis.setTimeout = Object.assign((_: () => void, ms?: number) => {
+    waits.push(ms);
+    return startTimer(() => {}, 0);
+  }, startTimer);
+  try {
+    for (const flushAfterMs of [10_000, 5]) {
+      const { queue } = setUpHeld({ flushAfterMs });
+      for (const row of numbered(600)) queue.add(row);
+    }
+  } finally {
+    globalThis.setTimeout = startTimer;
+  }
+  assert.deepEqual(waits, [10_000, 20, 0, 5, 0]);
+});
+
 test("of several writes at a time, the one that failed is repeated with its rows alone", async () => {
   const { queue, held } = setUpHeld({ writesAtOnce: 2, flushAfterMs: 5 });
   for (const row of numbered(64)) queue.add(row);

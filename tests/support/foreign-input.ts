@@ -40,6 +40,7 @@ const readers: Readonly<Record<string, Bound>> = {
   "src/inference/vectors/chunks.ts": within("Budget"),
   "src/inference/vectors/html-text.ts": within("Budget"),
   "src/db/remote-client.ts": own("answers of the database, which the driver reads"),
+  "src/db/stores/log-batches.ts": own("rows of the log"),
   "src/db/stores/log-repeats.ts": tried("repeated parts of the log"),
   "src/db/stores/logs.ts": own("results of hooks"),
   "src/endpoint/body.ts": within("scanJson", "readBytes"),

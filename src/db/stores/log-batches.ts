@@ -1,5 +1,4 @@
 import type { Row } from "@libsql/client";
-import { parseJson } from "../../lib/json.ts";
 import type { BatchRange, BatchSize, IndexState, LoggedBatch, Slice } from "../../schemas/log-segments.ts";
 import type { LogDetails } from "../../schemas/logs.ts";
 import type { Database } from "../client.ts";
@@ -9,8 +8,12 @@ import type { Database } from "../client.ts";
 
 /** Rows of a stored batch; none if it does not parse, as this program did not write it. */
 export function readDetails(text: string): LogDetails[] {
-  const value: unknown = parseJson(text);
-  return Array.isArray(value) ? (value as LogDetails[]) : []; // only `toBatch` of the log writes this column
+  try {
+    const value: unknown = JSON.parse(text);
+    return Array.isArray(value) ? (value as LogDetails[]) : []; // only `toBatch` of the log writes this column
+  } catch {
+    return [];
+  }
 }
 
 /** A slice of a segment from its row. */

@@ -13,11 +13,15 @@ export interface BatchGroup extends BatchRange {
 /** Bytes of a group, unless one batch has more: about a millisecond to read. The last group is read again as it grows. */
 const groupBytes = 64 * 1024;
 
-/** Adds batches that follow to the last group, and begins new ones. Groups are replaced and never changed. */
-export function addToGroups(groups: BatchGroup[], sizes: readonly BatchSize[]): void {
+/**
+ * Adds batches that follow to the last group, and begins new ones. Groups are replaced and never changed.
+ *
+ * @param mostBytes Bytes of a group, unless one batch has more.
+ */
+export function addToGroups(groups: BatchGroup[], sizes: readonly BatchSize[], mostBytes = groupBytes): void {
   for (const { seq, firstId, lastId, bytes } of sizes) {
     const last = groups.at(-1);
-    if (!last || last.bytes + bytes > groupBytes) {
+    if (!last || last.bytes + bytes > mostBytes) {
       groups.push({ firstSeq: seq, lastSeq: seq, firstId, lastId, bytes });
       continue;
     }

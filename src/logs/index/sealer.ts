@@ -8,6 +8,8 @@ import { type OrderedRows, RowTable } from "./row-table.ts";
 
 /** Bytes of rows in a segment, at least, unless the log ends: about 18,000 usual rows. */
 const segmentBytes = 16 * 2 ** 20;
+/** Bytes of the rows that are read at a time: about a millisecond. */
+const readBytes = 256 * 1024;
 /** Batches whose sizes are read at a time. */
 const pageBatches = 1_024;
 /** Slices that are written at a time. */
@@ -105,6 +107,7 @@ export class LogSealer {
       addToGroups(
         groups,
         sizes.filter(({ seq }) => seq <= lastSeq),
+        readBytes,
       );
       after = sizes.at(-1)?.seq ?? lastSeq;
       if (after >= lastSeq) break;
@@ -136,7 +139,7 @@ export class LogSealer {
       const sizes = await this.#store.readSizes(waiting.lastSeq, pageBatches);
       for (const size of sizes) {
         if (waiting.bytes >= segmentBytes) return waiting;
-        addToGroups(waiting.groups, [size]);
+        addToGroups(waiting.groups, [size], readBytes);
         waiting.bytes += size.bytes;
         waiting.lastSeq = size.seq;
       }
