@@ -1,5 +1,8 @@
-import { stringOf } from "../lib/json.ts";
-import { clientScopes, MoveDraft, type Moved, mayStay, membersOf, numberOf, objectsOf, resetOf } from "./draft.ts";
+import { isObject, stringOf } from "../lib/json.ts";
+import { builtInProviders } from "../providers/registry.ts";
+import { awsKindOf, needsVersion, withVersion } from "./addresses.ts";
+import { clientScopes, MoveDraft, type Moved, mayStay, membersOf, type Reasons, resetOf } from "./draft.ts";
+import { Source } from "./source.ts";
 
 // Form: https://docs.getbifrost.ai/deployment-guides/config-json
 
@@ -19,6 +22,51 @@ const slugs: Readonly<Record<string, string>> = {
   fireworks: "fireworks-ai",
   vllm: "openai",
   sgl: "openai",
+  nvidia: "nvidia-nim",
+};
+
+const builtIn = new Set(builtInProviders.map(({ slug }) => slug));
+
+/** Our slug of a provider, or of the one whose requests it takes; undefined for one of which nothing is known. */
+function slugOf(provider: string, fields: Source): string | undefined {
+  const base = fields.object("custom_provider_config").text("base_provider_type");
+  const slug = slugs[base ?? provider] ?? (base ?? provider).replaceAll("_", "-");
+  return builtIn.has(slug) ? slug : undefined;
+}
+
+const ownSettings = "set it by variables of the gateway: docs/configuration.md";
+const guardrails = "save guardrails: docs/guardrails.md";
+const control = "make it by the control plane: docs/control-plane.md";
+
+const reasons: Reasons = {
+  left: {
+    client: ownSettings,
+    server: ownSettings,
+    websocket: ownSettings,
+    framework: "prices of models: docs/costs.md",
+    vector_store: "semantic cache: docs/semantic-cache.md",
+    plugins:
+      "the semantic cache, spans and guardrails are settings: docs/cache.md, docs/observability.md, docs/guardrails.md",
+    guardrails_config: guardrails,
+    auth_config: "users sign in to the console: docs/console.md",
+    routing_rules: "conditions of a config: docs/routing.md",
+    customers: control,
+    teams: control,
+    team_id: "keys belong to the workspace: docs/control-plane.md",
+    customer_id: "keys belong to the workspace: docs/control-plane.md",
+    mcp_configs: "who may use which tools: docs/mcp.md",
+    provider_configs: "restrict names by access of model aliases: docs/model-aliases.md",
+    blacklisted_models: "block models of the integration: docs/control-plane.md",
+    proxy_config: "OUTBOUND_PROXY: docs/configuration.md",
+    tools_to_execute: "allow tools one by one: docs/mcp.md",
+    tools_to_auto_execute: "clients run tools: docs/mcp.md",
+    use_for_batch_api: "batches name the provider: docs/batches.md",
+  },
+  made: {
+    config_store: "the gateway has its database: docs/storage.md",
+    logs_store: "the gateway has its database: docs/storage.md",
+    encryption_key: "the gateway has master keys: docs/operations.md",
+  },
 };
 
 /** A text, or the variable that it names: also in the form of the API, with `value` and `env_var`. */
@@ -28,6 +76,14 @@ function textOf(value: unknown): unknown {
   const plain = stringOf(value) ?? stringOf(text);
   const named = plain === undefined ? undefined : variable.exec(plain)?.[1];
   return named === undefined ? plain : { $env: named };
+}
+
+/** An object of strings. */
+function textsOf(value: unknown): Record<string, string> | undefined {
+  const entries = Object.entries(membersOf(value)).flatMap(([name, one]) =>
+    typeof one === "string" ? [[name, one] as const] : [],
+  );
+  return isObject(value) && entries.length === Object.keys(value).length ? Object.fromEntries(entries) : undefined;
 }
 
 class BifrostReader {
@@ -43,145 +99,160 @@ class BifrostReader {
     return typeof text === "string" ? this.draft.secret(text, variable, name) : text;
   }
 
+  #secretOf(source: Source, member: string, name: string): unknown {
+    return source.read(member, (value) => this.#secret(value, name));
+  }
+
   /** Settings of a key that differ by provider. */
-  #placeOf(slug: string, key: Fields, name: string): Fields {
-    if (slug === "azure-openai") return this.#azure(membersOf(key.azure_key_config), membersOf(key.aliases), name);
-    if (slug === "bedrock") {
-      const { access_key, secret_key, region, role_arn } = membersOf(key.bedrock_key_config);
-      const kind =
-        access_key !== undefined
-          ? "accessKey"
-          : role_arn !== undefined
-            ? "assumedRole"
-            : key.value
-              ? "apiKey"
-              : "serviceRole";
+  #placeOf(slug: string, key: Source, name: string): Fields {
+    if (slug === "azure-openai") return this.#azure(key, name);
+    if (slug === "bedrock" || slug === "bedrock-mantle") {
+      const place = key.object(slug === "bedrock" ? "bedrock_key_config" : "bedrock_mantle_key_config");
+      const access = this.#secretOf(place, "access_key", `${name}_ACCESS_KEY`);
+      const role = place.read("role_arn", textOf);
+      const kind = awsKindOf(access, role, key.has("value"));
       return {
         aws_auth_type: kind,
-        aws_region: textOf(region) ?? "us-east-1",
-        aws_access_key_id: this.#secret(access_key, `${name}_ACCESS_KEY`),
-        aws_secret_access_key: this.#secret(secret_key, `${name}_SECRET_KEY`),
-        aws_role_arn: kind === "assumedRole" ? textOf(role_arn) : undefined,
+        aws_region: place.read("region", textOf) ?? "us-east-1",
+        aws_access_key_id: access ?? (kind === "accessKey" ? { $env: "AWS_ACCESS_KEY_ID" } : undefined),
+        aws_secret_access_key:
+          this.#secretOf(place, "secret_key", `${name}_SECRET_KEY`) ??
+          (kind === "accessKey" ? { $env: "AWS_SECRET_ACCESS_KEY" } : undefined),
+        aws_session_token: this.#secretOf(place, "session_token", `${name}_SESSION_TOKEN`),
+        aws_role_arn: kind === "assumedRole" ? role : undefined,
       };
     }
     if (slug !== "vertex-ai") return {};
-    const { project_id, region, auth_credentials } = membersOf(key.vertex_key_config);
+    const place = key.object("vertex_key_config");
+    const credentials = this.#secretOf(place, "auth_credentials", `${name}_CREDENTIALS`);
     return {
-      vertex_auth_type: auth_credentials === undefined ? "default" : "serviceAccount",
-      vertex_region: textOf(region) ?? "us-central1",
-      vertex_project_id: textOf(project_id),
-      vertex_service_account_json: this.#secret(auth_credentials, `${name}_CREDENTIALS`),
+      vertex_auth_type: "serviceAccount",
+      vertex_region: place.read("region", textOf) ?? "us-central1",
+      vertex_project_id: place.read("project_id", textOf),
+      vertex_service_account_json: credentials ?? { $env: "VERTEX_CREDENTIALS" },
     };
   }
 
-  #azure({ endpoint, api_version, deployments }: Fields, aliases: Fields, name: string): Fields {
-    const address = textOf(endpoint);
+  #azure(key: Source, name: string): Fields {
+    const place = key.object("azure_key_config");
+    const address = place.read("endpoint", textOf);
     const resource = typeof address === "string" ? /^https?:\/\/([a-z0-9-]+)\./i.exec(address)?.[1] : undefined;
-    const version = textOf(api_version);
-    const list = Object.entries({ ...membersOf(deployments), ...aliases }).map(([alias, deployment]) => ({
+    const version = place.read("api_version", textOf);
+    const names = { ...place.read("deployments", textsOf), ...key.read("aliases", textsOf) };
+    const list = Object.entries(names).map(([alias, deployment]) => ({
       alias,
       azure_deployment_name: deployment,
       azure_model_slug: alias,
-      azure_api_version: typeof version === "string" ? version : "2024-10-21",
+      azure_api_version: version ?? "2024-10-21",
     }));
-    if (resource === undefined)
-      this.draft.note("changed", `${name}: endpoint`, "set azure_resource_name to its resource");
-    return { azure_auth_mode: "default", azure_resource_name: resource ?? address, azure_deployment_config: list };
+    const variableName = isObject(address) ? `${String(address.$env)}_RESOURCE` : "AZURE_RESOURCE";
+    if (resource === undefined) {
+      const how = `set ${variableName} to the resource alone, the first part of its host`;
+      this.draft.note("changed", `${name}: endpoint`, how);
+    }
+    const azure_resource_name = resource ?? { $env: variableName };
+    return { azure_auth_mode: "default", azure_resource_name, azure_deployment_config: list };
   }
 
-  readProvider(provider: string, fields: Fields): void {
-    const slug = slugs[provider] ?? provider;
-    const {
-      base_url,
-      default_request_timeout_in_seconds: seconds,
-      max_retries,
-      extra_headers,
-    } = membersOf(fields.network_config);
-    const pool = { retries: numberOf(max_retries), ...(numberOf(seconds) && { timeoutMs: Number(seconds) * 1_000 }) };
-    const keys = objectsOf(fields.keys);
-    for (const [index, key] of (keys.length > 0 ? keys : [{}]).entries()) {
-      this.#readKey({ provider, slug, base: textOf(base_url), headers: membersOf(extra_headers) }, key, index);
+  readProvider(provider: string, fields: Source): void {
+    const slug = slugOf(provider, fields);
+    if (slug === undefined) {
+      fields.skip();
+      return void this.draft.note("left", `providers.${provider}`, "nothing is known of the provider");
     }
+    const network = fields.object("network_config");
+    const seconds = network.number("default_request_timeout_in_seconds");
+    const pool = { retries: network.number("max_retries"), ...(seconds && { timeoutMs: seconds * 1_000 }) };
+    const base = network.read("base_url", textOf);
+    if (needsVersion(slug, base)) this.draft.note("changed", `${network.path}.base_url`, "its value must end with /v1");
+    const place = {
+      provider,
+      slug,
+      base: withVersion(slug, base),
+      headers: network.read("extra_headers", textsOf) ?? {},
+    };
+    const keys = fields.objects("keys");
+    for (const [index, key] of (keys.length > 0 ? keys : [new Source({})]).entries()) this.#readKey(place, key, index);
     for (const name of this.draft.deployed) {
       if (!name.startsWith(`${provider}/`) || this.#listed.has(name)) continue;
       this.#listed.add(name);
       this.draft.publish(name, pool);
     }
-    for (const name of ["concurrency_and_buffer_size", "proxy_config", "custom_provider_config"]) {
-      if (fields[name] !== undefined)
-        this.draft.note("left", `providers.${provider}.${name}`, "has no counterpart that could be made of it");
-    }
   }
 
   #readKey(
     { provider, slug, base, headers }: { provider: string; slug: string; base: unknown; headers: Fields },
-    key: Fields,
+    key: Source,
     index: number,
   ): void {
-    const name = `${provider}_${stringOf(key.name) ?? index + 1}`;
+    const name = `${provider}_${key.text("name") ?? index + 1}`;
+    key.ignore("id", "description");
+    if (key.flag("enabled") === false) {
+      key.skip();
+      return void this.draft.note("left", `providers.${provider}.keys.${index}`, "is not enabled");
+    }
+    const names = slug === "azure-openai" ? key.object("azure_key_config").object("deployments").names : [];
+    const aliases = key.read("aliases", textsOf) ?? {};
     const place = { custom_host: base, ...this.#placeOf(slug, key, name) };
     const configurations = Object.fromEntries(Object.entries(place).filter(([, value]) => value !== undefined));
-    const secret = this.#secret(key.value, `${name}_KEY`);
+    const secret = this.#secretOf(key, "value", `${name}_KEY`);
     const integration = this.draft.integration(slug, {
       ...(secret !== undefined && { key: secret }),
       configurations: { ...configurations, ...(Object.keys(headers).length > 0 && { custom_headers: headers }) },
     });
-    const models = Array.isArray(key.models) ? key.models.filter((one): one is string => typeof one === "string") : [];
-    const own = [...new Set([...models.filter((one) => one !== "*"), ...Object.keys(membersOf(key.aliases))])];
-    if (own.length < models.length || own.length === 0) {
+    const models = key.texts("models");
+    const own = [...new Set([...models.filter((one) => one !== "*"), ...Object.keys(aliases), ...names])];
+    if (own.length === 0 || (models.includes("*") && slug !== "azure-openai")) {
       this.draft.note(
         "changed",
         `providers.${provider}: models *`,
         `write @${integration}/MODEL, or add a model alias for each ${provider}/MODEL that clients use`,
       );
     }
-    const aliases = slug === "azure-openai" ? {} : membersOf(key.aliases);
+    const weight = key.number("weight") ?? 1;
     for (const model of own) {
-      const target = stringOf(aliases[model]) ?? model;
-      this.draft.deploy(`${provider}/${model}`, {
-        integration,
-        model: target,
-        weight: numberOf(key.weight) ?? 1,
-        params: {},
-      });
+      const target = slug === "azure-openai" ? model : (aliases[model] ?? model);
+      this.draft.deploy(`${provider}/${model}`, { integration, model: target, weight, params: {} });
     }
   }
 
-  readGovernance(governance: Fields): void {
-    const budgets = new Map(objectsOf(governance.budgets).map((one) => [one.id, one]));
-    const rates = new Map(objectsOf(governance.rate_limits).map((one) => [one.id, one]));
-    for (const key of objectsOf(governance.virtual_keys)) {
-      const budget = budgets.get(key.budget_id) ?? objectsOf([key.budget])[0];
-      this.#readVirtualKey(key, budget, rates.get(key.rate_limit_id) ?? objectsOf([key.rate_limit])[0]);
-    }
-    for (const name of Object.keys(governance)) {
-      if (!["budgets", "rate_limits", "virtual_keys"].includes(name))
-        this.draft.note("left", `governance.${name}`, "make it by the control plane: docs/control-plane.md");
+  readGovernance(governance: Source): void {
+    const budgets = new Map(governance.objects("budgets").map((one) => [one.text("id"), one]));
+    const rates = new Map(governance.objects("rate_limits").map((one) => [one.text("id"), one]));
+    for (const key of governance.objects("virtual_keys")) {
+      const budget = budgets.get(key.text("budget_id")) ?? key.object("budget");
+      this.#readVirtualKey(key, budget, rates.get(key.text("rate_limit_id")) ?? key.object("rate_limit"));
     }
   }
 
-  #readVirtualKey(key: Fields, budget: Fields | undefined, rate: Fields | undefined): void {
-    const name = stringOf(key.name) ?? stringOf(key.id) ?? "Bifrost key";
-    const text = textOf(key.value);
+  #readVirtualKey(key: Source, budget: Source, rate: Source): void {
+    const id = key.text("id");
+    const name = key.text("name") ?? id ?? "Bifrost key";
+    const text = key.read("value", textOf);
     const stays = typeof text !== "string" ? text !== undefined : mayStay(text);
-    const reset = resetOf(budget?.reset_duration);
-    const max = numberOf(budget?.max_limit);
+    const reset = resetOf(budget.text("reset_duration"));
+    const max = budget.number("max_limit");
     const limits = [
-      ["requests", numberOf(rate?.request_max_limit), rate?.request_reset_duration],
-      ["tokens", numberOf(rate?.token_max_limit), rate?.token_reset_duration],
+      ["requests", rate.number("request_max_limit"), rate.text("request_reset_duration")],
+      ["tokens", rate.number("token_max_limit"), rate.text("token_reset_duration")],
     ] as const;
-    const list = limits.flatMap(([type, value, duration]) => {
-      const unit = ({ "1m": "rpm", "1h": "rph", "1d": "rpd", "1w": "rpw" } as const)[String(duration) as "1m"];
-      if (value !== undefined && unit === undefined)
-        this.draft.note("left", `key ${name}: ${type}`, `limits by ${duration} have no counterpart`);
-      return value === undefined || unit === undefined ? [] : [{ type, unit, value }];
+    if (key.flag("is_active") === false) {
+      key.skip();
+      return void this.draft.note("left", `${key.path} ${name}`, "is not active");
+    }
+    const list = limits.flatMap(([type, most, duration]) => {
+      const unit = units[String(duration)];
+      if (most !== undefined && unit === undefined)
+        this.draft.note("left", `key ${name}: ${type}`, `limits by ${String(duration)} have no counterpart`);
+      return most === undefined || unit === undefined ? [] : [{ type, unit, value: most }];
     });
     if (max !== undefined && !reset)
       this.draft.note("changed", `key ${name}: budget`, "does not reset: its duration has no counterpart");
-    if (key.is_active === false) return void this.draft.note("left", `key ${name}`, "is not active");
+    const description = key.text("description");
     this.draft.record("keys", name, {
       scopes: clientScopes,
-      ...(stays && { key: this.#secret(key.value, `BIFROST_${name}`) }),
+      ...(description && { description }),
+      ...(stays && { key: this.#secret(text, `BIFROST_${name}`) }),
       ...(max !== undefined && { usage_limits: { type: "cost", credit_limit: max, ...reset } }),
       ...(list.length > 0 && { rate_limits: list }),
     });
@@ -190,54 +261,37 @@ class BifrostReader {
       `key ${name}`,
       stays ? "clients stay: send it in authorization or x-api-key" : "clients get a new key",
     );
-    if (objectsOf(key.provider_configs).length > 0) {
-      this.draft.note("left", `key ${name}: provider_configs`, "restrict names by access of model aliases");
-    }
   }
 
-  readTools(mcp: Fields): void {
-    for (const client of objectsOf(mcp.client_configs)) {
-      const name = stringOf(client.name) ?? "tools";
-      const url = stringOf(client.connection_string);
-      const transport = stringOf(client.connection_type);
-      if (url === undefined || !/^https?:/.test(url) || (transport !== "http" && transport !== "sse")) {
-        this.draft.note("left", `mcp ${name}`, "only servers at an address can be reached: docs/mcp.md");
+  readTools(mcp: Source): void {
+    for (const client of mcp.objects("client_configs")) {
+      const name = client.text("name") ?? "tools";
+      client.ignore("id", "client_id", "is_enabled");
+      if (client.flag("is_enabled") === false) {
+        client.skip();
+        this.draft.note("left", `${client.path} ${name}`, "is not enabled");
         continue;
       }
-      const slug = name
-        .toLowerCase()
-        .replace(/[^a-z0-9]+/g, "-")
-        .padEnd(3, "-mcp")
-        .slice(0, 50);
-      const headers = Object.entries(membersOf(client.headers)).map(([header, one]) => [
-        header,
-        this.#secret(one, `${name}_${header}`),
-      ]);
-      const configurations = headers.length > 0 ? { custom_headers: Object.fromEntries(headers) } : {};
-      this.draft.record("mcp_integrations", slug, {
-        name,
-        url,
-        transport,
-        auth_type: headers.length > 0 ? "headers" : "none",
-        configurations,
-      });
-      this.draft.record("mcp_servers", slug, { name, mcp_integration_id: slug });
-      this.draft.note("made", `mcp ${name}`, `the MCP server at /m/${slug}/mcp`);
+      const stated = client.read("headers", textsOf) ?? {};
+      const headers = Object.entries(stated).map(([header, one]) => [header, this.#secret(one, `${name}_${header}`)]);
+      const url = client.text("connection_string") ?? client.text("http_url") ?? client.text("sse_url");
+      const transport = client.text("connection_type");
+      this.draft.toolServer(client, { name, url, transport, headers: Object.fromEntries(headers) });
     }
   }
 }
 
+/** Units of rate limits by the durations that they stand for. */
+const units: Readonly<Record<string, string>> = { "1s": "rps", "1m": "rpm", "1h": "rph", "1d": "rpd", "1w": "rpw" };
+
 /** A `config.json` of Bifrost as declared state. */
-export function moveBifrost(file: unknown, workspace: string): Moved {
-  const members = membersOf(file);
+export function moveBifrost(value: unknown, workspace: string): Moved {
+  const file = new Source(value);
   const reader = new BifrostReader(workspace);
-  for (const [provider, fields] of Object.entries(membersOf(members.providers)))
-    reader.readProvider(provider, membersOf(fields));
-  reader.readGovernance(membersOf(members.governance));
-  reader.readTools(membersOf(members.mcp));
-  const read = new Set(["$schema", "providers", "governance", "mcp", "config_store", "logs_store", "encryption_key"]);
-  for (const name of Object.keys(members)) {
-    if (!read.has(name)) reader.draft.note("left", name, "set it by variables of the gateway: docs/configuration.md");
-  }
+  for (const [provider, fields] of file.object("providers").records) reader.readProvider(provider, fields);
+  reader.readGovernance(file.object("governance"));
+  reader.readTools(file.object("mcp"));
+  file.ignore("$schema", "version");
+  reader.draft.noteUnread(file, reasons);
   return reader.draft.finish();
 }

@@ -1,4 +1,7 @@
 import { isObject } from "../lib/json.ts";
+import { privateHostOf } from "./addresses.ts";
+import { type Deployment, isPlain, type Pool, routeOf, targetOfAll } from "./pool.ts";
+import type { Source } from "./source.ts";
 
 /** A record of declared state. */
 type Fields = Record<string, unknown>;
@@ -24,26 +27,6 @@ export interface Moved {
   readonly models: readonly string[];
 }
 
-/** One way to serve a model. */
-interface Deployment {
-  /** Slug of the integration, and of its provider. */
-  readonly integration: string;
-  readonly model: string;
-  readonly weight: number;
-  /** Fields that requests get if they lack them. */
-  readonly params: Fields;
-}
-
-/** What else a model gets. */
-export interface Pool {
-  /** Names of models that take over, in their order. */
-  readonly fallbacks?: readonly string[];
-  readonly retries?: number | undefined;
-  readonly timeoutMs?: number | undefined;
-  /** Seconds that responses are reused; absent: they are not. */
-  readonly cacheSeconds?: number | undefined;
-}
-
 const toSlug = (name: string): string =>
   name
     .toLowerCase()
@@ -51,11 +34,27 @@ const toSlug = (name: string): string =>
     .replace(/^-+|-+$/g, "")
     .slice(0, 60) || "one";
 
+/** A server of tools in an old configuration. */
+interface ToolServer {
+  readonly name: string;
+  readonly url: string | undefined;
+  readonly transport: string | undefined;
+  readonly headers: Readonly<Record<string, unknown>>;
+}
+
+/** Most tags of an alias. */
+const maxTags = 32;
+
+/** What is said of names that no importer reads. */
+export interface Reasons {
+  /** Names without a counterpart, and what to do instead. */
+  readonly left: Readonly<Record<string, string>>;
+  /** Names of what the gateway does anyway. */
+  readonly made?: Readonly<Record<string, string>>;
+}
+
 /** Names of models that aliases can have. */
 const aliasForm = /^(?!pc-)[A-Za-z0-9][A-Za-z0-9._:/+-]{0,254}$/;
-
-/** Most retries of a config. */
-const maxRetries = 5;
 
 /** A secret in a file of declared state. */
 const toVariable = (name: string) => ({ $env: name });
@@ -152,57 +151,52 @@ export class MoveDraft {
     return [...this.#pools.keys()];
   }
 
-  #targetOf({ integration, model, weight, params }: Deployment, isPool: boolean): Fields {
-    return {
-      provider: `@${integration}`,
-      ...(isPool && { weight }),
-      override_params: { model },
-      ...(Object.keys(params).length > 0 && { default_params: params }),
-    };
-  }
-
-  #poolOf(name: string): Fields | undefined {
-    const deployments = this.#pools.get(name);
-    const [first, second] = deployments ?? [];
-    if (!deployments || !first) return undefined;
-    if (!second) return this.#targetOf(first, false);
-    return { strategy: { mode: "loadbalance" }, targets: deployments.map((one) => this.#targetOf(one, true)) };
-  }
-
   #addConfig(name: string, config: Fields): string {
     const slug = this.#free.find(`pc-${toSlug(name)}`, "-", (one) => this.#configs.has(one));
     this.#configs.set(slug, { name, config });
     return slug;
   }
 
+  /** The models that take over, of the names of which there are any. */
+  #othersOf(name: string, others: readonly string[], { choose }: Pool): Fields[] {
+    return others.flatMap((other) => {
+      const deployments = this.#pools.get(other);
+      if (!deployments) this.note("left", `${name}: fallback ${other}`, "there is no such model");
+      return deployments ? [targetOfAll(deployments, choose)] : [];
+    });
+  }
+
   /** Makes a name that clients use lead to its deployments. */
-  publish(name: string, { fallbacks = [], retries = 0, timeoutMs, cacheSeconds }: Pool, from = name): void {
-    const pool = this.#poolOf(from);
-    if (!pool) return void this.note("left", name, `there is no model ${from} in the old configuration`);
+  publish(name: string, pool: Pool, from = name): void {
+    const deployments = this.#pools.get(from);
+    if (!deployments) return void this.note("left", name, `there is no model ${from} in the old configuration`);
     if (!aliasForm.test(name)) return void this.note("left", name, "has characters that names of models cannot have");
     this.#models.add(name);
-    const others = fallbacks.flatMap((other) => {
-      const found = this.#poolOf(other);
-      if (!found) this.note("left", `${name}: fallback ${other}`, "there is no such model");
-      return found ? [found] : [];
-    });
-    const settings = {
-      ...(retries > 0 && { retry: { attempts: Math.min(maxRetries, retries) } }),
-      ...(timeoutMs !== undefined && { request_timeout: timeoutMs }),
-      ...(cacheSeconds !== undefined && { cache: { mode: "simple", max_age: cacheSeconds } }),
-    };
-    const [only, more] = this.#pools.get(from) ?? [];
-    const isPlain = only && !more && others.length === 0 && Object.keys(only.params).length === 0;
-    if (isPlain && Object.keys(settings).length === 0) {
-      this.#aliases.set(name, { target: { model: `@${only.integration}/${only.model}` } });
+    const labels = [...new Set(deployments.flatMap(({ tags = [] }) => tags))];
+    const tags = labels.length > 0 && { tags: labels.slice(0, maxTags) };
+    const kinds = (pool.byKind ?? []).map(({ codes, names }) => ({
+      codes,
+      targets: this.#othersOf(name, names, pool),
+    }));
+    const route = routeOf({ deployments, kinds, others: this.#othersOf(name, pool.fallbacks ?? [], pool), pool });
+    const [only] = deployments;
+    if (only && deployments.length === 1 && isPlain(route, only)) {
+      this.#aliases.set(name, { target: { model: `@${only.integration}/${only.model}` }, ...tags });
       return void this.note("made", name, `a model of the provider @${only.integration}`);
     }
-    const routed = others.length > 0 ? { strategy: { mode: "fallback" }, targets: [pool, ...others] } : pool;
-    // a target alone is a config too
-    const config = { ...routed, ...settings };
-    const slug = this.#addConfig(name, config);
-    this.#aliases.set(name, { target: { config: slug } });
+    const slug = this.#addConfig(name, route);
+    this.#aliases.set(name, { target: { config: slug }, ...tags });
     this.note("made", name, `the config ${slug}`);
+  }
+
+  /** Names all that nothing has read of the old configuration. */
+  noteUnread(source: Source, reasons: Reasons): void {
+    for (const path of source.unread) {
+      const name = path.slice(path.lastIndexOf(".") + 1);
+      const settled = reasons.made?.[name];
+      if (settled !== undefined) this.note("made", path, settled);
+      else this.note("left", path, reasons.left[name] ?? "has no counterpart that could be made of it");
+    }
   }
 
   /** A saved config under a slug that clients use. */
@@ -216,12 +210,55 @@ export class MoveDraft {
     this.#sections.set(section, records.set(name, fields));
   }
 
+  /** A server of tools. */
+  toolServer(source: Source, { name, url, transport, headers }: ToolServer): void {
+    if (url === undefined || !/^https?:/.test(url) || (transport !== "http" && transport !== "sse")) {
+      source.skip();
+      this.note("left", `${source.path} ${name}`, "only servers at an address can be reached: docs/mcp.md");
+      return;
+    }
+    const slug = toSlug(name).padEnd(3, "-mcp").slice(0, 50);
+    const hasHeaders = Object.keys(headers).length > 0;
+    const configurations = hasHeaders ? { custom_headers: headers } : {};
+    const auth_type = hasHeaders ? "headers" : "none";
+    this.record("mcp_integrations", slug, { name, url, transport, auth_type, configurations });
+    this.record("mcp_servers", slug, { name, mcp_integration_id: slug });
+    this.note("made", `mcp ${name}`, `the MCP server at /m/${slug}/mcp`);
+  }
+
+  /** The slug of a further provider of an integration, with settings that its default provider lacks. */
+  provider(integration: string, fields: Fields): string {
+    const slug = this.#free.find(
+      `${integration}-limited`,
+      "-",
+      (one) => this.#integrations.has(one) || this.#sections.get("providers")?.has(one) === true,
+    );
+    this.record("providers", slug, { name: slug, integration_id: integration, ...fields });
+    return slug;
+  }
+
+  /** The config of requests that name nothing else. */
+  setDefault(config: Fields): void {
+    const slug = this.#addConfig("default", config);
+    this.field("defaults", { user_api_key_config: slug });
+  }
+
   /** A field of the workspace. */
   field(name: string, value: unknown): void {
     this.#fields[name] = value;
   }
 
+  /** Says which hosts the gateway must trust. */
+  #notePrivateHosts(): void {
+    const tools = [...(this.#sections.get("mcp_integrations")?.values() ?? [])];
+    const addresses = [...this.#integrations.values()].map((one) => membersOf(one.configurations).custom_host);
+    const hosts = [...addresses, ...tools.map(({ url }) => url)].flatMap((address) => privateHostOf(address) ?? []);
+    const list = [...new Set(hosts)].join(",");
+    if (list !== "") this.note("changed", "private hosts", `start the gateway with TRUSTED_CUSTOM_HOSTS=${list}`);
+  }
+
   finish(): Moved {
+    this.#notePrivateHosts();
     const lists: [string, ReadonlyMap<string, Fields>][] = [
       ["integrations", this.#integrations],
       ["configs", this.#configs],
@@ -242,15 +279,6 @@ export class MoveDraft {
 
 /** The members of a value that is an object; none of any other. */
 export const membersOf = (value: unknown): Fields => (isObject(value) ? value : {});
-
-/** The objects in a list. */
-export const objectsOf = (value: unknown): Fields[] => (Array.isArray(value) ? value.filter(isObject) : []);
-
-/** A number, also as text. */
-export function numberOf(value: unknown): number | undefined {
-  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
-}
 
 const daysOf: Readonly<Record<string, number>> = { d: 1, w: 7, M: 30, mo: 30, Y: 365, y: 365 };
 

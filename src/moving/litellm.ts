@@ -1,274 +1,332 @@
 import { isObject, stringOf } from "../lib/json.ts";
-import {
-  clientScopes,
-  MoveDraft,
-  type Moved,
-  mayStay,
-  membersOf,
-  numberOf,
-  objectsOf,
-  type Pool,
-  resetOf,
-} from "./draft.ts";
-import { bare, carried, isPlace, knownSlugs, needsNoKey, slugs, unmoved } from "./litellm-names.ts";
+import { clientScopes, MoveDraft, type Moved, mayStay, membersOf, resetOf } from "./draft.ts";
+import { readModelFields } from "./litellm-facts.ts";
+import { readLitellmKeys } from "./litellm-keys.ts";
+import { bare, choices, reasons, requestFields, slugOf } from "./litellm-names.ts";
+import { type Named, PlaceReader, variable } from "./litellm-place.ts";
+import { readLitellmTools } from "./litellm-tools.ts";
+import { maxRetries, type Pool } from "./pool.ts";
+import { Source } from "./source.ts";
 
 // Form: https://docs.litellm.ai/docs/proxy/configs and /docs/proxy/config_settings
 
 type Fields = Record<string, unknown>;
 
-/** How values name variables. */
-const variable = /^os\.environ\/([A-Za-z_]\w*)$/;
+/** Least and greatest seconds that a config lets responses be reused. */
+const leastCache = 60;
+const mostCache = 7_776_000;
+/** Least milliseconds of a circuit breaker. */
+const leastCooldown = 30_000;
+
+const inMilliseconds = (seconds: number | undefined) => (seconds ? Math.round(seconds * 1_000) : undefined);
+
+/** A model without the route and the region that may stand before it. */
+function withoutRoute(slug: string, model: string): string {
+  if (slug !== "bedrock") return model.replace(/^(?:responses|chat)\//, "");
+  return model.replace(/^(?:converse|converse_like|invoke)\//, "").replace(/^[a-z]{2}(?:-[a-z]+)+-\d\//, "");
+}
+
+/** Why a deployment cannot be made. */
+function explainUnknown(model: unknown): string {
+  if (model === undefined) return "it names no model in litellm_params";
+  const isRouter = /^(?:auto_router|complexity_router|adaptive_router)\b/.test(String(model));
+  return isRouter ? "a config with the mode auto: docs/routing.md" : `nothing is known of the provider of ${model}`;
+}
 
 /** Provider and model of a deployment. */
-function readModel(params: Fields): { prefix: string; model: string } | undefined {
-  const named = stringOf(params.model);
+function readNamed(params: Source, ofCredential: string | undefined): Named | undefined {
+  const named = params.text("model");
   if (named === undefined) return undefined;
-  const own = stringOf(params.custom_llm_provider);
-  if (own !== undefined)
-    return { prefix: own, model: named.startsWith(`${own}/`) ? named.slice(own.length + 1) : named };
-  const [, prefix, model] = /^([A-Za-z0-9_-]+)\/(.+)$/.exec(named) ?? [];
-  const isKnown = prefix !== undefined && (Object.hasOwn(slugs, prefix) || knownSlugs.has(prefix));
-  if (isKnown && model !== undefined) return { prefix, model };
-  const found = bare.find(([form]) => form.test(named))?.[1];
-  if (found !== undefined) return { prefix: found, model: named };
-  return params.api_base === undefined ? undefined : { prefix: "openai_like", model: named };
+  const toNamed = (prefix: string | undefined, model: string): Named | undefined => {
+    const slug = prefix === undefined ? undefined : slugOf(prefix);
+    return prefix === undefined || slug === undefined ? undefined : { slug, prefix, model: withoutRoute(slug, model) };
+  };
+  const own = params.text("custom_llm_provider");
+  if (own !== undefined) return toNamed(own, named.startsWith(`${own}/`) ? named.slice(own.length + 1) : named);
+  const [, prefix, model = ""] = /^([A-Za-z0-9_-]+)\/(.+)$/.exec(named) ?? [];
+  const guess = bare.find(([form]) => form.test(named))?.[1];
+  return (
+    toNamed(prefix, model) ??
+    toNamed(ofCredential, named) ??
+    toNamed(guess, named) ??
+    (params.has("api_base") ? toNamed("openai_like", named) : undefined)
+  );
+}
+
+/** Names of models that take over: strings, or objects with the name alone. */
+function namesOf(value: unknown): string[] | undefined {
+  const list: unknown[] = [value].flat();
+  const names = list.flatMap((one) => {
+    const isAlone = isObject(one) && Object.keys(one).length === 1;
+    return stringOf(isAlone ? one.model : one) ?? [];
+  });
+  return names.length === list.length ? names : undefined;
 }
 
 /** Reads one file. */
 class LitellmReader {
   readonly draft: MoveDraft;
-  readonly #settings: Fields;
-  readonly #router: Fields;
-  readonly #general: Fields;
+  readonly #settings: Source;
+  readonly #router: Source;
+  readonly #places: PlaceReader;
+  readonly #credentials: ReadonlyMap<string, Source>;
+  /** Names with `*` that are the same at their provider, and the integration. */
+  readonly #patterns = new Map<string, string>();
+  /** Those that are not. */
+  readonly #otherPatterns: { readonly what: string; readonly integration: string }[] = [];
 
-  constructor(workspace: string, file: Fields) {
+  constructor(workspace: string, file: Source) {
     this.draft = new MoveDraft(workspace);
-    this.#settings = membersOf(file.litellm_settings);
-    this.#router = membersOf(file.router_settings);
-    this.#general = membersOf(file.general_settings);
+    this.#places = new PlaceReader(this.draft);
+    this.#settings = file.object("litellm_settings");
+    this.#router = file.object("router_settings");
+    const credentials = file.objects("credential_list");
+    this.#credentials = new Map(credentials.map((one) => [one.text("credential_name") ?? "", one]));
   }
 
-  #secret(value: unknown, name: string): unknown {
-    return this.draft.secret(value, variable, name);
-  }
-
-  /** Text, or the variable that it names. */
-  #text(value: unknown): unknown {
-    const named = typeof value === "string" ? variable.exec(value)?.[1] : undefined;
-    if (named !== undefined) return { $env: named };
-    return value === undefined || value === null ? undefined : (stringOf(value) ?? String(value));
-  }
-
-  /** Settings of an integration that differ by provider. */
-  #placeOf(slug: string, params: Fields, model: string): Fields {
-    const base = this.#text(params.api_base ?? params.base_url);
-    if (slug === "azure-openai") return this.#azure(params, model);
-    if (slug === "azure-ai") return { azure_auth_mode: "default", azure_foundry_url: base };
-    if (slug === "bedrock" || slug === "sagemaker") return this.#aws(params);
-    if (slug === "vertex-ai") return this.#vertex(params);
-    if (slug === "openai") return { custom_host: base, openai_organization: this.#text(params.organization) };
-    return { custom_host: base };
-  }
-
-  #azure({ api_base: base, api_version: version, tenant_id, client_id, client_secret }: Fields, model: string): Fields {
-    const address = stringOf(base) ?? "";
-    const resource = /^https?:\/\/([a-z0-9-]+)\./i.exec(address)?.[1];
-    const isStandard = /^https:\/\/[a-z0-9-]+\.openai\.azure\.com\/?$/i.test(address);
-    const hasClient = client_secret !== undefined;
-    return {
-      azure_auth_mode: hasClient ? "entra" : "default",
-      azure_resource_name: resource ?? this.#text(base),
-      ...(!isStandard &&
-        resource !== undefined && { custom_host: `${address.replace(/\/+$/, "").replace(/\/openai$/, "")}/openai` }),
-      ...(hasClient && {
-        azure_entra_tenant_id: this.#text(tenant_id),
-        azure_entra_client_id: this.#text(client_id),
-        azure_entra_client_secret: this.#secret(client_secret, "AZURE_CLIENT_SECRET"),
-      }),
-      azure_deployment_config: [
-        {
-          alias: model,
-          azure_deployment_name: model,
-          azure_model_slug: model,
-          azure_api_version: stringOf(version) && !variable.test(String(version)) ? version : "2024-10-21",
-        },
-      ],
-    };
-  }
-
-  #aws(params: Fields): Fields {
-    const {
-      aws_access_key_id: id,
-      aws_secret_access_key: secret,
-      aws_region_name: region,
-      aws_role_name: role,
-    } = params;
-    const kind =
-      id !== undefined
-        ? "accessKey"
-        : role !== undefined
-          ? "assumedRole"
-          : params.api_key !== undefined
-            ? "apiKey"
-            : "serviceRole";
-    return {
-      aws_auth_type: kind,
-      aws_region: this.#text(region ?? params.region_name) ?? "us-east-1",
-      ...(id !== undefined && { aws_access_key_id: this.#secret(id, "AWS_ACCESS_KEY_ID") }),
-      ...(secret !== undefined && { aws_secret_access_key: this.#secret(secret, "AWS_SECRET_ACCESS_KEY") }),
-      ...(kind === "assumedRole" && { aws_role_arn: this.#text(role) }),
-    };
-  }
-
-  #vertex({ vertex_project: project, vertex_location: region, vertex_credentials: credentials }: Fields): Fields {
-    const isInline =
-      typeof credentials === "string" && (variable.test(credentials) || credentials.trim().startsWith("{"));
-    if (typeof credentials === "string" && !isInline) {
-      this.draft.note(
-        "changed",
-        `vertex_credentials: ${credentials}`,
-        "put the content of the file into the variable VERTEX_CREDENTIALS",
-      );
+  /** Completes the parameters of a deployment by the credential that it names; the result is the provider of that. */
+  #addCredential(params: Source): string | undefined {
+    const name = params.text("litellm_credential_name");
+    const credential = this.#credentials.get(name ?? "");
+    if (credential) {
+      params.complete(credential.object("credential_values"));
+      const info = credential.object("credential_info");
+      info.ignore("description");
+      return info.text("custom_llm_provider");
     }
-    const json = isInline ? this.#secret(credentials, "VERTEX_CREDENTIALS") : { $env: "VERTEX_CREDENTIALS" };
-    return {
-      vertex_auth_type: credentials === undefined ? "default" : "serviceAccount",
-      vertex_region: this.#text(region) ?? "us-central1",
-      ...(project !== undefined && { vertex_project_id: this.#text(project) }),
-      ...(credentials !== undefined && { vertex_service_account_json: json }),
-    };
+    if (name !== undefined)
+      this.draft.note("left", `${params.path}.litellm_credential_name`, `credential_list has no ${name}`);
+    return undefined;
   }
 
-  /** The integration of a deployment. */
-  #integrationOf(slug: string, prefix: string, { params, model }: { params: Fields; model: string }): string {
-    const { azure_deployment_config: deployments, ...place } = this.#placeOf(slug, params, model);
-    const configurations = Object.fromEntries(Object.entries(place).filter(([, value]) => value !== undefined));
-    const headers = membersOf(params.extra_headers);
-    const key =
-      this.#secret(params.api_key, `${prefix}_API_KEY`) ??
-      (needsNoKey.has(prefix) ||
-      slug === "bedrock" ||
-      slug === "vertex-ai" ||
-      configurations.azure_auth_mode === "entra"
-        ? undefined
-        : { $env: `${prefix.toUpperCase().replace(/[^A-Z0-9]+/g, "_")}_API_KEY` });
-    const found = this.draft.integration(slug, {
-      ...(key !== undefined && { key }),
-      configurations: { ...configurations, ...(Object.keys(headers).length > 0 && { custom_headers: headers }) },
-    });
-    if (deployments) this.#addDeployment(found, objectsOf(deployments));
-    return found;
-  }
-
-  #addDeployment(slug: string, added: readonly Fields[]): void {
-    this.#deployments.set(slug, [...(this.#deployments.get(slug) ?? []), ...added]);
-  }
-
-  /** Deployments of Azure by the integration that has them: they are added at the end, so that they share it. */
-  readonly #deployments = new Map<string, Fields[]>();
-
-  readModel(entry: Fields, index: number): void {
-    const name = stringOf(entry.model_name) ?? "";
-    const params = membersOf(entry.litellm_params);
-    const what = `model_list.${index} ${name}`;
-    const read = readModel(params);
-    if (!read) return void this.draft.note("left", what, `nothing is known of the provider of ${String(params.model)}`);
-    const { prefix, model } = read;
-    const slug = slugs[prefix] ?? prefix;
-    const integration = this.#integrationOf(slug, prefix, { params, model });
-    if (name.includes("*")) {
-      return void this.draft.note(
-        "changed",
-        what,
-        `names with * cannot be listed: write @${integration}/MODEL, or add a model alias for each`,
-      );
+  readModel(entry: Source): void {
+    const name = entry.text("model_name") ?? "";
+    const params = entry.object("litellm_params");
+    const info = entry.object("model_info");
+    const named = readNamed(params, this.#addCredential(params));
+    if (!named) {
+      const why = explainUnknown(params.take("model"));
+      entry.skip();
+      return void this.draft.note("left", `${entry.path} ${name}`, why);
     }
-    this.#price(integration, model, { ...membersOf(entry.model_info), ...params });
-    for (const param of ["rpm", "tpm"]) {
-      if (params[param] !== undefined)
-        this.draft.note("changed", `${what}: ${param}`, "is the weight of the deployment, and no limit");
+    if (named.slug === "azure-openai" && named.model.includes("*")) {
+      entry.skip();
+      return void this.draft.note("left", `${entry.path} ${name}`, "name the deployments of Azure one by one");
     }
-    const own = Object.entries(params).filter(([param]) => !isPlace(param));
-    const weight = numberOf(params.weight) ?? numberOf(params.rpm) ?? numberOf(params.tpm) ?? 1;
-    this.draft.deploy(name, { integration, model, weight, params: Object.fromEntries(own) });
+    const base = (info.text("base_model") ?? params.text("base_model"))?.split("/").at(-1);
+    const organizations = named.slug === "openai" ? params.texts("organization") : [];
+    for (const organization of organizations.length > 0 ? organizations : [undefined]) {
+      const integration = this.#places.read(named, params, { organization, base });
+      if (name.includes("*")) this.#readPattern({ name, integration, path: entry.path }, named.model);
+      else this.#readDeployment({ name, integration, model: named.model, base }, params, info);
+    }
+    info.ignore("id");
   }
 
-  /** Prices of a model: LiteLLM has dollars a token, integrations US cents. */
-  #price(
-    integration: string,
-    model: string,
-    { input_cost_per_token: input, output_cost_per_token: output }: Fields,
+  #readPattern({ name, integration, path }: { name: string; integration: string; path: string }, model: string): void {
+    if (name === model && !this.#patterns.has(name)) return void this.#patterns.set(name, integration);
+    this.#otherPatterns.push({ what: `${path} ${name}`, integration });
+  }
+
+  #readDeployment(
+    { name, integration, model, base }: { name: string; integration: string; model: string; base: string | undefined },
+    params: Source,
+    info: Source,
   ): void {
-    const [request, response] = [numberOf(input), numberOf(output)];
-    if (request === undefined && response === undefined) return;
-    const price = {
-      ...(request !== undefined && { request_token: { price: request * 100 } }),
-      ...(response !== undefined && { response_token: { price: response * 100 } }),
-    };
-    this.draft.extend(integration, ({ models, ...fields }) => ({
-      ...fields,
-      models: { ...membersOf(models), [model]: { pricing_config: { type: "static", pay_as_you_go: price } } },
-    }));
+    const fields = readModelFields(params, info, base === model ? undefined : base);
+    if (Object.keys(fields).length > 0) {
+      this.draft.extend(integration, ({ models, ...others }) => ({
+        ...others,
+        models: { ...membersOf(models), [model]: { ...membersOf(membersOf(models)[model]), ...fields } },
+      }));
+    }
+    const [own, requests, tokens] = [params.number("weight"), params.number("rpm"), params.number("tpm")];
+    if (requests !== undefined || tokens !== undefined)
+      this.draft.note("changed", `${params.path}: rpm, tpm`, "are the weight of the deployment, and no limit");
+    this.draft.deploy(name, {
+      integration: this.#limit(integration, params),
+      model,
+      weight: own ?? requests ?? tokens ?? 1,
+      order: params.number("order"),
+      params: this.#readFields(params),
+      settings: this.#readSettings(params),
+      tags: params.texts("tags"),
+    });
   }
 
-  #fallbacksOf(name: string): string[] {
-    const { fallbacks = this.#settings.fallbacks, default_fallbacks = this.#settings.default_fallbacks } = this.#router;
-    const own = objectsOf(fallbacks).flatMap((one) => one[name] ?? []);
-    const found = own.length > 0 ? own : Array.isArray(default_fallbacks) ? default_fallbacks : [];
-    return found.flat().filter((other): other is string => typeof other === "string" && other !== name);
+  /** The provider of a deployment: one with its budget, or that of the integration. */
+  #limit(integration: string, params: Source): string {
+    const max = params.number("max_budget");
+    const reset = max === undefined ? null : resetOf(params.text("budget_duration"));
+    if (max === undefined || max <= 0) return integration;
+    const limits = { type: "cost", credit_limit: max, ...reset };
+    if (!reset)
+      this.draft.note("changed", `${params.path}.max_budget`, "the budget does not reset: budgets do by days");
+    return this.draft.provider(integration, { usage_limits: limits });
+  }
+
+  /** Fields of requests that a deployment states. */
+  #readFields(params: Source): Fields {
+    const own = requestFields.flatMap((name) => (params.has(name) ? [[name, params.take(name)] as const] : []));
+    return { ...membersOf(params.take("extra_body")), ...Object.fromEntries(own) };
+  }
+
+  /** Settings of the target of a deployment. */
+  #readSettings(params: Source): Fields {
+    const retries = params.count("num_retries") ?? params.count("max_retries");
+    const timeout = inMilliseconds(params.number("timeout") ?? params.number("request_timeout"));
+    const idle = inMilliseconds(params.number("stream_timeout"));
+    const dropped = params.texts("additional_drop_params");
+    return {
+      ...(retries !== undefined && { retry: { attempts: this.#cap(`${params.path}.num_retries`, retries) } }),
+      ...(timeout !== undefined && { request_timeout: timeout }),
+      ...(idle !== undefined && { stream_idle_timeout: idle }),
+      ...(dropped.length > 0 && { drop_params: dropped }),
+    };
+  }
+
+  /** Retries, as many as a config can have. */
+  #cap(what: string, retries: number): number {
+    if (retries > maxRetries) this.draft.note("changed", what, `${maxRetries} retries, the most there are`);
+    return Math.min(maxRetries, Math.round(retries));
+  }
+
+  /** A setting of the router, or of the module: most may stand in either. */
+  #number(name: string): number | undefined {
+    return this.#router.number(name) ?? this.#settings.number(name);
+  }
+
+  /** Names of models that take over, by the name of the model. */
+  #fallbacksOf(member: string): (name: string) => string[] {
+    const source = this.#router.has(member) ? this.#router : this.#settings;
+    const found = new Map<string, string[]>();
+    for (const one of source.objects(member)) {
+      for (const name of one.names) {
+        const others = one.read(name, namesOf);
+        if (others) found.set(name, [...(found.get(name) ?? []), ...others]);
+        if (name !== "*" && !this.draft.deployed.includes(name))
+          this.draft.note("left", `${one.path}.${name}`, "there is no such model");
+      }
+    }
+    return (name) => (found.get(name) ?? found.get("*") ?? []).filter((other) => other !== name);
+  }
+
+  #readCache(): Pool["cache"] {
+    const params = this.#settings.object("cache_params");
+    const isOn = this.#settings.flag("cache") === true;
+    const type = params.text("type") ?? "";
+    const ttl = params.number("ttl") ?? 600;
+    if (params.text("mode") === "default_off") {
+      this.draft.note("changed", "litellm_settings.cache_params.mode", "requests ask for the cache by x-gateway-cache");
+      return undefined;
+    }
+    if (!isOn) return undefined;
+    const seconds = Math.min(mostCache, Math.max(leastCache, Math.round(ttl)));
+    if (seconds !== ttl)
+      this.draft.note("changed", "litellm_settings.cache_params.ttl", `${seconds} seconds: the nearest time there is`);
+    if (!/semantic/.test(type)) return { mode: "simple", seconds };
+    this.draft.note("changed", "litellm_settings.cache_params.type", "say which model embeds: docs/semantic-cache.md");
+    return { mode: "semantic", seconds };
+  }
+
+  #readBreaker(): Fields | undefined {
+    const fails = this.#number("allowed_fails");
+    const cooldown = inMilliseconds(this.#number("cooldown_time"));
+    if (this.#router.flag("disable_cooldowns") === true || (fails === undefined && cooldown === undefined))
+      return undefined;
+    const interval = Math.max(leastCooldown, cooldown ?? leastCooldown);
+    const how = `circuit breakers of ${interval / 1_000} seconds, for models with several deployments or fallbacks`;
+    this.draft.note("changed", "allowed_fails, cooldown_time", how);
+    return { failure_threshold: Math.round(fails ?? 0) + 1, cooldown_interval: interval };
+  }
+
+  #readStrategy(): string | undefined {
+    const strategy = this.#router.text("routing_strategy");
+    if (strategy === undefined || strategy === "simple-shuffle") return undefined;
+    const found = choices[strategy];
+    if (found === undefined)
+      this.draft.note("changed", `router_settings.routing_strategy: ${strategy}`, "pools choose by weight");
+    return found;
   }
 
   /** Makes the names of models. */
   publish(): void {
-    for (const [slug, list] of this.#deployments) {
-      const unique = new Map(list.map((one) => [one.azure_deployment_name, one]));
-      this.draft.extend(slug, (fields) => ({
-        ...fields,
-        configurations: { ...membersOf(fields.configurations), azure_deployment_config: [...unique.values()] },
-      }));
-    }
-    const timeout = numberOf(this.#router.timeout ?? this.#settings.request_timeout);
-    const cache = membersOf(this.#settings.cache_params);
+    this.#places.finish();
     const pool: Pool = {
-      retries: numberOf(this.#router.num_retries ?? this.#settings.num_retries),
-      ...(timeout !== undefined && { timeoutMs: timeout * 1_000 }),
-      ...(this.#settings.cache === true && { cacheSeconds: numberOf(cache.ttl) ?? 600 }),
+      retries: this.#cap("num_retries", this.#number("num_retries") ?? 0),
+      timeoutMs: inMilliseconds(this.#number("timeout") ?? this.#number("request_timeout")),
+      streamIdleMs: inMilliseconds(this.#number("stream_timeout")),
+      cache: this.#readCache(),
+      breaker: this.#readBreaker(),
+      choose: this.#readStrategy(),
     };
-    for (const name of this.draft.deployed) this.draft.publish(name, { ...pool, fallbacks: this.#fallbacksOf(name) });
-    const groups = membersOf(this.#router.model_group_alias ?? this.#settings.model_alias_map);
-    for (const [name, target] of Object.entries(groups)) {
-      const from = isObject(target) ? stringOf(target.model) : stringOf(target);
-      if (from !== undefined) this.draft.publish(name, { ...pool, fallbacks: this.#fallbacksOf(from) }, from);
+    const fallbacks = this.#fallbacksOf("fallbacks");
+    const [windows, filters] = [
+      this.#fallbacksOf("context_window_fallbacks"),
+      this.#fallbacksOf("content_policy_fallbacks"),
+    ];
+    const defaults = [...this.#router.texts("default_fallbacks"), ...this.#settings.texts("default_fallbacks")];
+    const poolOf = (name: string): Pool => {
+      const own = fallbacks(name);
+      return {
+        ...pool,
+        fallbacks: own.length > 0 ? own : defaults.filter((other) => other !== name),
+        byKind: [
+          { codes: ["context_too_long"], names: windows(name) },
+          { codes: ["content_filter"], names: filters(name) },
+        ],
+      };
+    };
+    for (const name of this.draft.deployed) this.draft.publish(name, poolOf(name));
+    const groups = this.#router.has("model_group_alias")
+      ? this.#router.object("model_group_alias")
+      : this.#settings.object("model_alias_map");
+    for (const name of groups.names) {
+      const from = groups.text(name) ?? groups.object(name).text("model");
+      if (from !== undefined) this.draft.publish(name, poolOf(from), from);
     }
+    this.#publishPatterns();
+  }
+
+  /** Names with `*` that are the same at their provider are for the default config. */
+  #publishPatterns(): void {
+    const patterns = [...this.#patterns].filter(([pattern]) => pattern !== "*");
+    const rest = this.#patterns.get("*");
+    const conditions = patterns.map(([pattern, integration]) => ({
+      query: { "params.model": { $regex: `^${pattern.split("*").map(escapePattern).join(".*")}$` } },
+      // biome-ignore lint/suspicious/noThenProperty: the name of a field of conditions
+      then: integration,
+    }));
+    const slugs = [...new Set(this.#patterns.values())];
+    for (const { what, integration } of this.#otherPatterns) {
+      // the default config comes before @slug
+      const way = slugs.length > 0 ? `send x-gateway-provider: @${integration}` : `write @${integration}/MODEL`;
+      this.draft.note("changed", what, `names with * cannot be listed: ${way}, or add a model alias for each`);
+    }
+    if (slugs.length === 0) return;
+    const targets = slugs.map((slug) => ({ name: slug, provider: `@${slug}` }));
+    const strategy = { mode: "conditional", conditions, ...(rest !== undefined && { default: rest }) };
+    this.draft.setDefault(patterns.length > 0 ? { strategy, targets } : { provider: `@${rest}` });
+    for (const pattern of this.#patterns.keys()) this.draft.note("made", pattern, "by the default config");
   }
 
   /** Settings besides the models. */
-  readSettings(): void {
+  readSettings(file: Source): void {
     const { draft } = this;
-    const budget = numberOf(this.#settings.max_budget);
+    const budget = this.#settings.number("max_budget");
     if (budget !== undefined) {
-      const duration = this.#settings.budget_duration;
-      const limit = { type: "cost", credit_limit: budget, ...resetOf(duration) };
-      draft.field("usage_limits", limit);
+      draft.field("usage_limits", {
+        type: "cost",
+        credit_limit: budget,
+        ...resetOf(this.#settings.text("budget_duration")),
+      });
       draft.note("made", "litellm_settings.max_budget", "the budget of the workspace");
     }
-    this.#readMasterKey(this.#general.master_key);
-    const strategy = stringOf(this.#router.routing_strategy);
-    if (strategy !== undefined && strategy !== "simple-shuffle") {
-      draft.note("changed", `router_settings.routing_strategy: ${strategy}`, "pools choose by weight");
-    }
-    const groups: [string, Fields][] = [
-      ["litellm_settings", this.#settings],
-      ["router_settings", this.#router],
-      ["general_settings", this.#general],
-    ];
-    for (const [group, members] of groups) {
-      for (const name of Object.keys(members)) {
-        const why = unmoved[name];
-        if (why !== undefined) draft.note("left", `${group}.${name}`, why);
-        else if (!carried.has(name))
-          draft.note("left", `${group}.${name}`, "has no counterpart that could be made of it");
-      }
+    this.#readMasterKey(file.object("general_settings").take("master_key"));
+    readLitellmTools(draft, file.object("mcp_servers"));
+    for (const name of file.object("environment_variables").names) {
+      draft.note("changed", `environment_variables.${name}`, "set it where the file is applied");
+      file.object("environment_variables").ignore(name);
     }
   }
 
@@ -282,7 +340,7 @@ class LitellmReader {
         "is too easy to guess: make a key, and give it to the clients",
       );
     }
-    const key = this.#secret(value, "LITELLM_MASTER_KEY");
+    const key = this.draft.secret(value, variable, "LITELLM_MASTER_KEY");
     this.draft.record("keys", "LiteLLM master key", { scopes: clientScopes, key });
     this.draft.note(
       "made",
@@ -290,72 +348,22 @@ class LitellmReader {
       "a key for models, so that clients stay. It does not change the gateway",
     );
   }
-
-  /** Virtual keys of an export: rows of `LiteLLM_VerificationToken`. */
-  readKeys(rows: readonly Fields[]): void {
-    for (const [index, row] of rows.entries()) this.#readKey(row, index);
-  }
-
-  #readKey(row: Fields, index: number): void {
-    const name = stringOf(row.key_alias) || stringOf(row.key_name) || `LiteLLM key ${index + 1}`;
-    if (row.blocked === true || row.blocked === "true" || row.blocked === "t")
-      return void this.draft.note("left", `key ${name}`, "is blocked");
-    const [max, spend, reset] = [numberOf(row.max_budget), numberOf(row.spend) ?? 0, resetOf(row.budget_duration)];
-    const limit = max === undefined ? undefined : reset ? max : Math.round((max - spend) * 1e6) / 1e6;
-    if (limit !== undefined && limit <= 0)
-      return void this.draft.note("left", `key ${name}`, `has spent its budget: ${spend} of ${max} dollars`);
-    const rates = [
-      ["requests", numberOf(row.rpm_limit)],
-      ["tokens", numberOf(row.tpm_limit)],
-    ] as const;
-    const list = rates.flatMap(([type, value]) =>
-      value === undefined ? [] : [{ type, unit: "rpm", value: Math.floor(value) }],
-    );
-    const secret = stringOf(row.key);
-    const stays = secret !== undefined && mayStay(secret);
-    const expires = stringOf(row.expires);
-    this.draft.record("keys", name, {
-      scopes: clientScopes,
-      ...(limit !== undefined && { usage_limits: { type: "cost", credit_limit: limit, ...reset } }),
-      ...(list.length > 0 && { rate_limits: list }),
-      ...(expires && { expires_at: expires.replace(/^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2}).*$/, "$1T$2Z") }),
-      ...(stays && { key: this.#secret(secret, `LITELLM_KEY_${index + 1}`) }),
-    });
-    this.draft.note(
-      stays ? "made" : "changed",
-      `key ${name}`,
-      stays ? "clients stay" : "LiteLLM stores a digest alone: clients get a new key",
-    );
-    if (limit !== undefined && !reset && spend > 0)
-      this.draft.note("changed", `key ${name}: max_budget`, `${limit} dollars are left of it`);
-    const models = Array.isArray(row.models)
-      ? row.models
-      : (stringOf(row.models)
-          ?.replace(/[{}"[\]]/g, "")
-          .split(",") ?? []);
-    if (models.some(Boolean))
-      this.draft.note("left", `key ${name}: models`, "restrict names by access of model aliases, or by a guardrail");
-  }
 }
+
+const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
 /**
  * A `config.yaml` of LiteLLM as declared state.
  *
  * @param keys Virtual keys of an export.
  */
-export function moveLitellm(file: unknown, workspace: string, keys: readonly Fields[] = []): Moved {
-  const members = membersOf(file);
-  const reader = new LitellmReader(workspace, members);
-  for (const [index, entry] of objectsOf(members.model_list).entries()) reader.readModel(entry, index);
+export function moveLitellm(value: unknown, workspace: string, keys: readonly Fields[] = []): Moved {
+  const file = new Source(value);
+  const reader = new LitellmReader(workspace, file);
+  for (const entry of file.objects("model_list")) reader.readModel(entry);
   reader.publish();
-  reader.readSettings();
-  reader.readKeys(keys);
-  for (const name of ["guardrails", "mcp_servers", "vector_store_registry", "search_tools"]) {
-    if (members[name] !== undefined)
-      reader.draft.note("left", name, unmoved[name] ?? "make it by the control plane: docs/control-plane.md");
-  }
-  for (const name of Object.keys(membersOf(members.environment_variables))) {
-    reader.draft.note("changed", `environment_variables.${name}`, "set it where the file is applied");
-  }
+  reader.readSettings(file);
+  readLitellmKeys(reader.draft, keys);
+  reader.draft.noteUnread(file, reasons);
   return reader.draft.finish();
 }

@@ -19,10 +19,24 @@ type Values = Readonly<Record<string, string | undefined>>;
 
 const signs: Readonly<Record<Note["outcome"], string>> = { made: "+", changed: "~", left: "!" };
 
+/** Notes that differ by their place in a list alone stand in one line, with how many there are. */
+function joinAlike(notes: readonly Note[]): Note[] {
+  const groups = new Map<string, { note: Note; what: string; count: number }>();
+  for (const note of notes) {
+    const what = note.what.replaceAll(/\.\d+(?=\.)/g, ".*");
+    const key = `${note.outcome} ${what} ${note.how}`;
+    const group = groups.get(key) ?? { note, what, count: 0 };
+    groups.set(key, { ...group, count: group.count + 1 });
+  }
+  return Array.from(groups.values(), ({ note, what, count }) =>
+    count === 1 ? note : { ...note, what: `${what} (${count} of them)` },
+  );
+}
+
 /** What became of each part, the parts that need attention last. */
 function describeNotes({ notes, models, secrets }: Moved): string[] {
   const order = ["made", "changed", "left"];
-  const sorted = notes.toSorted((one, other) => order.indexOf(one.outcome) - order.indexOf(other.outcome));
+  const sorted = joinAlike(notes).toSorted((one, other) => order.indexOf(one.outcome) - order.indexOf(other.outcome));
   const count = (outcome: Note["outcome"]) => notes.filter((note) => note.outcome === outcome).length;
   const clear = Object.keys(secrets);
   return [

@@ -113,7 +113,7 @@ router_settings: { model_group_alias: { haiku: claude, hidden: { model: groq-lla
       "groq-llama": ["api.groq.com", "llama-3.3-70b-versatile"],
       hidden: ["api.groq.com", "llama-3.3-70b-versatile"],
     },
-    left: ["litellm_settings.success_callback"],
+    left: ["litellm_settings.success_callback", "router_settings.model_group_alias.hidden.hidden"],
   },
   {
     name: "LiteLLM, wildcards, prices, guardrails and tools",
@@ -136,7 +136,7 @@ mcp_servers: { deepwiki: { url: https://mcp.example.com/mcp } }
       "deepseek-chat": ["api.deepseek.com", "deepseek-chat"],
       "or/claude": ["openrouter.ai", "anthropic/claude-sonnet-4.5"],
     },
-    left: ["model_list.3 odd", "guardrails", "mcp_servers"],
+    left: ["model_list.3 odd", "guardrails"],
   },
   {
     name: "LiteLLM, virtual keys of an export",
@@ -156,7 +156,144 @@ general_settings: { master_key: sk-1234, database_url: os.environ/DATABASE_URL }
         readTable(keyTable, () => undefined),
       ),
     reaches: { "gpt-4o": ["api.openai.com", "gpt-4o"], spare: ["api.mistral.ai", "mistral-small-latest"] },
-    left: ["general_settings.master_key", "general_settings.database_url", 'key team, "chat": models', "key spent"],
+    left: ["general_settings.master_key", "general_settings.database_url", 'key team, "chat": models', "keys.2 spent"],
+  },
+  {
+    name: "LiteLLM, shared credentials and settings of deployments",
+    text: `
+credential_list:
+  - credential_name: eu
+    credential_values: { api_key: os.environ/AZURE_EU, api_base: "https://contoso-eu.openai.azure.com/", api_version: "2024-10-21" }
+    credential_info: { description: Europe, custom_llm_provider: azure }
+  - credential_name: unused
+    credential_values: { api_key: os.environ/UNUSED }
+    credential_info: {}
+model_list:
+  - model_name: gpt-4
+    litellm_params: { model: azure/gpt-4-eu, litellm_credential_name: eu, order: 1, timeout: 20, stream_timeout: 5, max_retries: 2, tags: [paid] }
+    model_info: { id: one, mode: chat, base_model: azure/gpt-4, access_groups: [beta], supports_vision: true, max_input_tokens: 8192, max_output_tokens: 4096 }
+  - model_name: gpt-4
+    litellm_params: { model: gpt-4, api_key: os.environ/OPENAI_API_KEY, organization: [org-1, org-2], order: 2, tags: [paid, spare], max_budget: 10, budget_duration: 1d, additional_drop_params: [user] }
+    model_info: { health_check_model: gpt-4o-mini, cache_read_input_token_cost: 1e-6 }
+  - model_name: bare
+    litellm_params: { model: own-deployment, litellm_credential_name: eu, use_in_pass_through: true, mock_response: hi, merge_reasoning_content_in_choices: true }
+  - model_name: lost
+    litellm_params: { model: mistral/mistral-small-latest, litellm_credential_name: nobody, extra_body: { safe_prompt: true }, num_ctx: 10, unheard_of: 1 }
+assistant_settings: {}
+files_settings: [{ custom_llm_provider: openai }]
+`,
+    move: litellm,
+    reaches: {
+      "gpt-4": ["contoso-eu.openai.azure.com", "gpt-4-eu"],
+      bare: ["contoso-eu.openai.azure.com", "own-deployment"],
+      lost: ["api.mistral.ai", "mistral-small-latest"],
+    },
+    left: [
+      "assistant_settings",
+      "credential_list.1.credential_info",
+      "credential_list.1.credential_values",
+      "files_settings",
+      "model_list.0.model_info.access_groups",
+      "model_list.1.model_info.health_check_model",
+      "model_list.2.litellm_params.merge_reasoning_content_in_choices",
+      "model_list.2.litellm_params.mock_response",
+      "model_list.2.litellm_params.use_in_pass_through",
+      "model_list.3.litellm_params.litellm_credential_name",
+      "model_list.3.litellm_params.unheard_of",
+    ],
+  },
+  {
+    name: "LiteLLM, a router that measures, and fallbacks by kind of failure",
+    text: `
+model_list:
+  - model_name: chat
+    litellm_params: { model: groq/llama-3.3-70b-versatile, api_key: os.environ/GROQ_API_KEY }
+  - model_name: chat
+    litellm_params: { model: groq/llama-3.3-70b-versatile, api_key: os.environ/GROQ_SPARE }
+  - model_name: long
+    litellm_params: { model: gemini/gemini-2.5-pro, api_key: os.environ/GEMINI_API_KEY }
+  - model_name: variable
+    litellm_params: { model: azure/gpt-4o, api_key: os.environ/AZURE_API_KEY, api_base: os.environ/AZURE_API_BASE, api_version: os.environ/AZURE_API_VERSION }
+  - model_name: edge
+    litellm_params: { model: cloudflare/@cf/meta/llama-3.3-70b-instruct-fp8-fast, api_key: os.environ/CLOUDFLARE_API_TOKEN }
+  - model_name: relayed
+    litellm_params: { model: anthropic/claude-sonnet-4-5, api_key: os.environ/ANTHROPIC_API_KEY, api_base: "https://relay.example.com" }
+  - model_name: converse
+    litellm_params: { model: bedrock/converse/us.anthropic.claude-haiku-4-5-20251001-v1:0, aws_region_name: us-east-1, tpm: 20_000 }
+  - model_name: vertex
+    litellm_params: { model: vertex_ai/gemini-2.5-pro, vertex_project: my-project, vertex_location: global }
+  - model_name: chosen
+    litellm_params: { model: auto_router/complexity_router }
+  - model_name: video
+    litellm_params: { model: my-handler/video }
+    model_info: { input_cost_per_second: 0.07 }
+router_settings:
+  routing_strategy: latency-based-routing
+  num_retries: 6
+  retry_after: 1
+  allowed_fails: 1
+  cooldown_time: 15
+  timeout: 35
+  stream_timeout: 90
+  enable_pre_call_checks: true
+  context_window_fallbacks: [{ chat: [long] }, { gone: [long] }]
+  content_policy_fallbacks: [{ chat: [relayed] }]
+litellm_settings:
+  json_logs: true
+  cache: true
+  cache_params: { type: redis, host: os.environ/REDIS_HOST, ttl: 18000, namespace: n, supported_call_types: [acompletion], similarity_threshold: 0.8 }
+  custom_provider_map: [{ provider: my-handler, custom_handler: handler.mine }]
+general_settings: { master_key: os.environ/LITELLM_MASTER_KEY, database_url: null, custom_auth: auth.check }
+mcp_servers:
+  deepwiki: { url: https://mcp.example.com/mcp, auth_type: bearer_token, auth_value: an-obvious-fake-token, description: pages }
+  files: { transport: stdio, command: npx }
+environment_variables: { LANGFUSE_HOST: https://traces.example.com }
+`,
+    move: litellm,
+    reaches: {
+      chat: ["api.groq.com", "llama-3.3-70b-versatile"],
+      long: ["generativelanguage.googleapis.com", "gemini-2.5-pro"],
+      edge: ["api.cloudflare.com", "@cf/meta/llama-3.3-70b-instruct-fp8-fast"],
+      variable: ["contoso.openai.azure.com", "gpt-4o"],
+      relayed: ["relay.example.com", "/v1/messages"],
+      converse: ["bedrock-runtime.us-east-1.amazonaws.com", "/model/us.anthropic.claude-haiku-4-5-20251001-v1"],
+      vertex: ["oauth2.googleapis.com", "/token"], // of the service account
+    },
+    left: [
+      "general_settings.custom_auth",
+      "litellm_settings.cache_params.host",
+      "litellm_settings.cache_params.namespace",
+      "litellm_settings.cache_params.similarity_threshold",
+      "litellm_settings.cache_params.supported_call_types",
+      "litellm_settings.custom_provider_map",
+      "litellm_settings.json_logs",
+      "mcp_servers.files files",
+      "model_list.8 chosen",
+      "model_list.9 video",
+      "router_settings.context_window_fallbacks.1.gone",
+      "router_settings.retry_after",
+    ],
+  },
+  {
+    name: "LiteLLM, names by pattern",
+    text: `
+model_list:
+  - model_name: "claude-*"
+    litellm_params: { model: "anthropic/claude-*", api_key: os.environ/ANTHROPIC_API_KEY }
+  - model_name: "*"
+    litellm_params: { model: "openai/*", api_key: os.environ/OPENAI_API_KEY }
+  - model_name: "groq/*"
+    litellm_params: { model: "groq/*", api_key: os.environ/GROQ_API_KEY }
+  - model_name: "azure/*"
+    litellm_params: { model: "azure/*", api_key: os.environ/AZURE_API_KEY, api_base: "https://contoso.openai.azure.com" }
+litellm_settings: { cache: true, cache_params: { type: local, mode: default_off } }
+`,
+    move: litellm,
+    reaches: {
+      "claude-sonnet-4-5": ["api.anthropic.com", "claude-sonnet-4-5"],
+      "gpt-4o": ["api.openai.com", "gpt-4o"],
+    },
+    left: ["model_list.3 azure/*"],
   },
   {
     name: "Bifrost, keys with weights and governance",
@@ -203,7 +340,7 @@ general_settings: { master_key: sk-1234, database_url: os.environ/DATABASE_URL }
       "openai/gpt-4o-mini": ["api.openai.com", "gpt-4o-mini"],
       "anthropic/claude-sonnet-4-5": ["api.anthropic.com", "claude-sonnet-4-5"],
     },
-    left: ["governance.routing_rules", "client", "key Team: tokens"],
+    left: ["client", "governance.routing_rules", "key Team: tokens"],
   },
   {
     name: "Bifrost, Azure, a server of the operator and MCP",
@@ -247,7 +384,92 @@ general_settings: { master_key: sk-1234, database_url: os.environ/DATABASE_URL }
       "vllm/qwen3": ["vllm.example.com", "qwen3"],
       "groq/fast": ["api.groq.com", "llama-3.3-70b-versatile"],
     },
-    left: ["mcp Files"],
+    left: ["mcp.client_configs.0 Files"],
+  },
+  {
+    name: "Bifrost, keys of many providers and restricted virtual keys",
+    text: JSON.stringify({
+      providers: {
+        azure: {
+          keys: [
+            {
+              id: "us",
+              name: "us",
+              value: "env.AZURE_US",
+              models: ["*"],
+              use_for_batch_api: true,
+              azure_key_config: { endpoint: "env.AZURE_ENDPOINT", deployments: { "gpt-4.1": "gpt-4.1-us" } },
+            },
+          ],
+        },
+        bedrock_mantle: {
+          keys: [
+            {
+              name: "m",
+              models: ["claude-haiku-4-5"],
+              bedrock_mantle_key_config: {
+                access_key: "env.AWS_ID",
+                secret_key: "env.AWS_SECRET",
+                region: "env.AWS_REGION",
+              },
+            },
+          ],
+        },
+        openai: { keys: [{ name: "o", value: "env.OPENAI_API_KEY", models: ["gpt-4o"], blacklisted_models: ["o1"] }] },
+        house: {
+          custom_provider_config: { base_provider_type: "openai" },
+          network_config: { base_url: "https://house.example.com", retry_backoff_initial: 500 },
+          keys: [{ name: "h", value: "env.HOUSE_KEY", models: ["own"] }],
+        },
+        runway: { keys: [{ name: "r", value: "env.RUNWAY_API_KEY" }] },
+      },
+      governance: {
+        auth_config: { admin_password: "env.ADMIN_PASSWORD" },
+        virtual_keys: [
+          {
+            id: "vk-1",
+            name: "portal",
+            description: "Portal",
+            value: "env.BIFROST_VK",
+            is_active: true,
+            provider_configs: [{ provider: "openai", allowed_models: ["*"], key_ids: ["*"], weight: 1 }],
+            mcp_configs: [{ mcp_client_name: "Weather", tools_to_execute: ["*"] }],
+          },
+          { id: "vk-2", name: "retired", value: "env.BIFROST_OLD", is_active: false },
+        ],
+      },
+      mcp: {
+        client_configs: [
+          {
+            id: "w",
+            name: "Weather",
+            connection_type: "http",
+            http_url: "https://mcp.example.com/mcp",
+            is_enabled: true,
+          },
+        ],
+      },
+      plugins: [{ name: "governance", enabled: true }],
+      config_store: { enabled: false },
+    }),
+    move: bifrost,
+    reaches: {
+      "azure/gpt-4.1": ["contoso.openai.azure.com", "gpt-4.1-us"],
+      "openai/gpt-4o": ["api.openai.com", "gpt-4o"],
+      "house/own": ["house.example.com", "/v1/chat/completions"],
+      "bedrock_mantle/claude-haiku-4-5": ["bedrock-mantle.eu-central-1.api.aws", "claude-haiku-4-5"],
+    },
+    left: [
+      "governance.auth_config",
+      "governance.virtual_keys.0.mcp_configs",
+      "governance.virtual_keys.0.provider_configs",
+      "governance.virtual_keys.1 retired",
+      "plugins",
+      "providers.azure.keys.0.use_for_batch_api",
+      "providers.house.network_config.retry_backoff_initial",
+      "providers.openai.keys.0.blacklisted_models",
+      "providers.runway",
+    ],
   },
   {
     name: "Portkey, virtual keys and configs",
@@ -349,7 +571,7 @@ general_settings: { master_key: sk-1234, database_url: os.environ/DATABASE_URL }
       "anthropic/claude-sonnet-4.5": ["openrouter.ai", "anthropic/claude-sonnet-4.5"],
       "openai/gpt-4o:nitro": ["openrouter.ai", "openai/gpt-4o:nitro"],
     },
-    left: ["key Old", "presets"],
+    left: ["data.2 Old", "presets"],
   },
   {
     name: "the environment of a program",

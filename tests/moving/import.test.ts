@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { readYaml } from "../../src/declared/yaml.ts";
 import type { Moved } from "../../src/moving/draft.ts";
+import { moveLitellm } from "../../src/moving/litellm.ts";
 import { startVendor } from "../docs/vendor.ts";
+import { serviceAccount } from "../support/address-cases.ts";
 import { applyTo } from "../support/declared.ts";
 import { createTestGateway, type TestGateway, workspaceKey } from "../support/gateway.ts";
 import { createRedirectingTransport, meantUrl } from "../support/redirected.ts";
@@ -15,12 +17,22 @@ before(async () => {
 });
 after(() => vendor.close());
 
+/** Values that a variable must have by its name. */
+const shaped: readonly (readonly [form: RegExp, value: string])[] = [
+  [/BASE_URL$/, "https://models.example.com/v1"],
+  [/_RESOURCE$/, "contoso"],
+  [/API_VERSION$/, "2024-10-21"],
+  [/REGION$/, "eu-central-1"],
+  [/CREDENTIALS$/, serviceAccount()],
+  [/ACCOUNT_ID$/, "0123456789abcdef0123456789abcdef"],
+];
+
 /** Values for the variables of a configuration. */
 function environmentOf({ document, secrets }: Moved): Record<string, string> {
   const names = [...JSON.stringify(document).matchAll(/\{"\$env":"(\w+)"\}/g)].map(([, name = ""]) => name);
   const values = names.map((name) => [
     name,
-    name.endsWith("BASE_URL") ? "https://models.example.com/v1" : `fake-${name}-0123456789`,
+    shaped.find(([form]) => form.test(name))?.[1] ?? `fake-${name}-0123456789`,
   ]);
   return { ...Object.fromEntries(values), ...secrets };
 }
@@ -63,7 +75,7 @@ for (const { name, text, move, reaches, left, headers = {} } of configurations) 
         const sent = `${meantUrl(first).pathname} ${first.text}`;
         // pools choose one of several deployments
         assert.ok(decodeURIComponent(sent).includes(wanted), `${model}: ${sent}`);
-        if (!/amazonaws|azure/.test(host)) assert.equal(status, 200, model);
+        if (!/amazonaws|azure|cloudflare|oauth2/.test(host)) assert.equal(status, 200, model);
       }
       const notCarried = moved.notes.filter(({ outcome }) => outcome === "left").map(({ what }) => what);
       assert.deepEqual(notCarried.toSorted(), left.toSorted());
@@ -79,4 +91,15 @@ test("secrets that stand in a configuration in clear are in no file", async () =
     const moved = move(await readYaml(new TextEncoder().encode(text), name));
     assert.doesNotMatch(JSON.stringify(moved.document), /obvious-fake/, name);
   }
+});
+
+test("the report names the private hosts that the gateway must trust", () => {
+  const bases = [undefined, "http://vllm:8000/v1", "http://10.0.0.7/v1", "https://models.example.com/v1"];
+  const model_list = bases.map((api_base, index) => ({
+    model_name: `model-${index}`,
+    litellm_params: { model: "ollama/llama3", api_base },
+  }));
+  const { notes } = moveLitellm({ model_list }, "default");
+  const found = notes.find(({ what }) => what === "private hosts");
+  assert.match(String(found?.how), /TRUSTED_CUSTOM_HOSTS=localhost,vllm,10\.0\.0\.7$/);
 });
