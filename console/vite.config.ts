@@ -2,6 +2,20 @@ import { resolve } from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
+/** What pages without a form are made of: no part of an editor, a chart, Markdown or a form. */
+function isPart(id: string): boolean {
+  if (/[\\/](?:drawn-chart|code-diff|code-mirror|markdown|json-schema)\.tsx?$/.test(id)) return false;
+  if (/[\\/](?:NumberInput|MultiSelect|TagsInput|Textarea)[\\/]/.test(id)) return false;
+  if (/[\\/]console[\\/]src[\\/]/.test(id)) return !/[\\/]src[\\/](?:pages|records|resources|chat)[\\/]/.test(id);
+  return /[\\/]node_modules[\\/](?:@mantine[\\/](?!charts)|@floating-ui|@tanstack|react-(?:remove|style|transition))/.test(
+    id,
+  );
+}
+
+/** What forms and pages of records are made of. */
+const isForm =
+  /[\\/](?:src[\\/](?:resources|records|chat)[\\/]|(?:NumberInput|MultiSelect|TagsInput|Textarea)[\\/]|react-number-format|react-textarea)/;
+
 const gateway = process.env.GATEWAY_URL ?? "http://127.0.0.1:8787";
 
 // `vite` alone serves the sources for development and passes everything that is not the console to a gateway.
@@ -17,6 +31,33 @@ export default defineConfig({
     target: "es2023",
     modulePreload: { polyfill: false },
     chunkSizeWarningLimit: 900,
+    // Few files, so that a page is not many requests: what the frame and the overview need, what other pages share, and a
+    // file for each page. Editors, charts and Markdown stay apart, and are loaded where they are shown.
+    cssCodeSplit: false,
+    rolldownOptions: {
+      output: {
+        codeSplitting: {
+          groups: [
+            { name: "frame", tags: ["$initial"], priority: 3 },
+            { name: "parts", test: isPart, minShareCount: 2, priority: 2 },
+            { name: "forms", test: isForm, minShareCount: 2, priority: 1 },
+            {
+              name: "rows",
+              test: /[\\/]pages[\\/]logs[\\/](?:columns|row|time-filter|filter|analytics-filters|logs\.module)/,
+              minShareCount: 2,
+              priority: 1,
+            },
+            {
+              name: "configs",
+              test: /[\\/]pages[\\/](?:configs|playground[\\/]choices)/,
+              minShareCount: 2,
+              priority: 1,
+            },
+            { name: "editor", test: /[\\/](?:@codemirror|@lezer|code-mirror\.tsx|json-schema\.ts)/, priority: 0 },
+          ],
+        },
+      },
+    },
   },
   server: {
     port: 5173,

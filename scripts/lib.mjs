@@ -7,7 +7,7 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "
 import { constants } from "node:os";
 import { delimiter, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { brotliCompressSync, gzipSync } from "node:zlib";
+import { brotliCompressSync, gzipSync, constants as zlib } from "node:zlib";
 import { installPython } from "./python.mjs";
 
 /** Folder of the repository. */
@@ -293,7 +293,8 @@ function compressConsole() {
     if (!/\.(?:css|html|js|json|svg|txt|webmanifest)$/.test(file) || statSync(file).size < smallestCompressed) continue;
     const bytes = readFileSync(file);
     writeFileSync(`${file}.gz`, gzipSync(bytes, { level: 9 }));
-    writeFileSync(`${file}.br`, brotliCompressSync(bytes));
+    // the highest quality, 11, takes ten times as long for 7 % less
+    writeFileSync(`${file}.br`, brotliCompressSync(bytes, { params: { [zlib.BROTLI_PARAM_QUALITY]: 9 } }));
   }
 }
 

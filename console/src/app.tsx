@@ -1,18 +1,18 @@
 import { MantineProvider } from "@mantine/core";
-import { Notifications } from "@mantine/notifications";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { setNonce } from "get-nonce";
 import { lazy, type ReactNode, Suspense } from "react";
 import { ApiError } from "./api/client.ts";
+import { Notices } from "./components/notices.tsx";
 import { Failure, Waiting } from "./components/states.tsx";
 import { cspNonce } from "./lib/nonce.ts";
 import { router } from "./router.tsx";
 import { SessionGate } from "./session/context.tsx";
-import { SignIn } from "./session/sign-in.tsx";
 import { WorkspaceProvider } from "./session/workspace.tsx";
 import { cssVariables, theme } from "./theme.ts";
 
+const SignIn = lazy(async () => ({ default: (await import("./session/sign-in.tsx")).SignIn }));
 const AcceptInvite = lazy(async () => ({ default: (await import("./session/accept-invite.tsx")).AcceptInvite }));
 
 // For the style elements of Mantine's scroll lock.
@@ -44,7 +44,7 @@ export function App(): ReactNode {
       defaultColorScheme="auto"
       getStyleNonce={() => cspNonce}
     >
-      <Notifications position="bottom-right" />
+      <Notices />
       <QueryClientProvider client={queries}>{isInvite ? <Invited /> : <Signed />}</QueryClientProvider>
     </MantineProvider>
   );
@@ -62,7 +62,11 @@ function Signed(): ReactNode {
   return (
     <SessionGate
       waiting={<Waiting />}
-      form={(onSignIn, ended) => <SignIn onSignIn={onSignIn} ended={ended} />}
+      form={(onSignIn, ended) => (
+        <Suspense fallback={<Waiting />}>
+          <SignIn onSignIn={onSignIn} ended={ended} />
+        </Suspense>
+      )}
       failure={(error, retry) => <Failure error={error} onRetry={retry} />}
     >
       <WorkspaceProvider>

@@ -9,10 +9,10 @@ import {
 import type { ReactNode } from "react";
 import { Empty, Failure, Waiting } from "./components/states.tsx";
 import { pages } from "./pages/pages.ts";
-import { resources } from "./records/all.ts";
+import { recordEntries } from "./records/entries.ts";
 import { readReturn } from "./session/return.ts";
 import { Shell } from "./shell/shell.tsx";
-import { text } from "./text/text.ts";
+import { text } from "./text/frame.ts";
 
 const rootRoute = createRootRoute({ component: Shell, notFoundComponent: NotFound });
 
@@ -24,21 +24,27 @@ const pageRoutes = pages.map(({ path, load }) =>
   createRoute({ getParentRoute: () => rootRoute, path, component: lazyRouteComponent(load) }),
 );
 
-const resourceRoutes = resources.flatMap((resource): AnyRoute[] => {
-  const route = (path: string, exported: "ResourceList" | "ResourceCreate" | "ResourceDetail" | "ResourceEdit") =>
+/** Pages that every kind of record has, by their addresses below that of its list. */
+const recordPages = {
+  "": "ResourceList",
+  "/new": "ResourceCreate",
+  "/$id": "ResourceDetail",
+  "/$id/edit": "ResourceEdit",
+} as const;
+
+const recordRoutes = recordEntries.flatMap(({ name }) =>
+  Object.entries(recordPages).map(([below, exported]) =>
     createRoute({
       getParentRoute: () => rootRoute,
-      path,
+      path: `/${name}${below}`,
       component: lazyRouteComponent(async () => {
-        const { [exported]: View } = await import("./resources/views.ts");
-        return { default: () => <View key={resource.name} resource={resource} /> };
+        const [records, views] = await Promise.all([import("./records/all.ts"), import("./resources/views.ts")]);
+        const { [exported]: View } = views;
+        return { default: () => <View key={name} resource={records.resources[name]} /> };
       }),
-    });
-  const routes = [route(`/${resource.name}`, "ResourceList"), route(`/${resource.name}/$id`, "ResourceDetail")];
-  if (resource.create !== undefined) routes.push(route(`/${resource.name}/new`, "ResourceCreate"));
-  if (resource.update !== undefined) routes.push(route(`/${resource.name}/$id/edit`, "ResourceEdit"));
-  return routes;
-});
+    }),
+  ),
+);
 
 // Where the gateway leads to when an identity provider refused: once signed in, the page that was asked for is shown.
 const signInRoute = createRoute({
@@ -50,7 +56,7 @@ const signInRoute = createRoute({
 });
 
 // The routes come from tables, so an address is a string here and not a union of literals.
-const children: AnyRoute[] = [...pageRoutes, ...resourceRoutes, signInRoute];
+const children: AnyRoute[] = [...pageRoutes, ...recordRoutes, signInRoute];
 
 /** The addresses of the console. Search parameters are plain strings, so that a link can be read and written by hand. */
 export const router = createRouter({

@@ -1,6 +1,6 @@
 import { Button, Group, Modal, Stack, Text, TextInput } from "@mantine/core";
 import { type FormEvent, type ReactNode, useState } from "react";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 import { Failure } from "./states.tsx";
 
 interface ConfirmNameProps {

@@ -1,7 +1,7 @@
 import { useHotkeys } from "@mantine/hooks";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, memo, type ReactNode, type RefObject, useEffect, useRef, useState } from "react";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 import classes from "./data-table.module.css";
 
 export interface Column<T> {

@@ -92,3 +92,20 @@ export function Icon({ name, size = 16 }: IconProps): ReactNode {
     </svg>
   );
 }
+
+/** The mark of the gateway, as in `icon.svg`. */
+export function Brand({ size }: { readonly size: number }): ReactNode {
+  return (
+    <svg aria-hidden="true" width={size} height={size} viewBox="0 0 32 32">
+      <rect width="32" height="32" rx="7" fill="#0b7285" />
+      <path
+        d="M9 11h8a5 5 0 0 1 0 10H9M13 16h10m-3-3 3 3-3 3"
+        fill="none"
+        stroke="#fff"
+        strokeWidth={2.4}
+        strokeLinecap="round"
+        strokeLinejoin="round"
+      />
+    </svg>
+  );
+}

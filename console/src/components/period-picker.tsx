@@ -1,7 +1,7 @@
 import { Group, SegmentedControl, Text, TextInput } from "@mantine/core";
 import type { ReactNode } from "react";
 import { type Period, periodSearch, rangeNames, toLocalInput } from "@/lib/period.ts";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 
 interface PeriodPickerProps {
   readonly period: Period;

@@ -1,6 +1,6 @@
 import { Button, Group, Modal, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 import { Command } from "./states.tsx";
 
 /** Shows a secret once, right after it was made. */

@@ -1,7 +1,7 @@
 import { Alert, Button, Center, Code, CopyButton, Group, Loader, Stack, Text } from "@mantine/core";
 import type { ReactNode } from "react";
 import { ApiError } from "@/api/client.ts";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 import { Icon } from "./icons.tsx";
 import classes from "./states.module.css";
 

@@ -10,7 +10,7 @@ import {
   formatTime,
 } from "@/lib/format.ts";
 import { wordOf } from "@/lib/words.ts";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 import { Icon } from "./icons.tsx";
 import classes from "./value.module.css";
 

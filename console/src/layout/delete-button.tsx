@@ -4,7 +4,7 @@ import type { ApiRow } from "@/api/client.ts";
 import { ConfirmName } from "@/components/confirm-name.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { useSession } from "@/session/context.tsx";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 
 interface DeleteButtonProps {
   /** Row of the API that deletes: without the right to call it, nothing is shown. */

@@ -1,4 +1,4 @@
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 
 export type NavGroup = "observe" | "build" | "connect" | "govern" | "organisation";
 

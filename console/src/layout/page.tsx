@@ -3,7 +3,7 @@ import { useDocumentTitle } from "@mantine/hooks";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Icon } from "@/components/icons.tsx";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 import classes from "./layout.module.css";
 
 interface PageProps {

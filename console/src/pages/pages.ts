@@ -2,7 +2,8 @@ import type { ComponentType } from "react";
 import type { ApiRow } from "@/api/client.ts";
 import type { IconName } from "@/components/icons.tsx";
 import type { NavGroup } from "@/layout/nav-groups.ts";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
+import Overview from "./overview/overview.tsx";
 
 /** A page that is not one of the resources of `resources/all.ts`. */
 export interface PageEntry {
@@ -22,7 +23,7 @@ export const pages: readonly PageEntry[] = [
   {
     path: "/",
     rows: ["GET /v1/analytics/summary/requests"],
-    load: () => import("./overview/overview.tsx"),
+    load: async () => ({ default: Overview }),
     nav: { group: "observe", label: text.nav.overview, icon: "overview" },
   },
   {
@@ -48,7 +49,7 @@ export const pages: readonly PageEntry[] = [
     path: "/sessions",
     rows: ["GET /v1/sessions"],
     load: () => import("./sessions/sessions.tsx"),
-    nav: { group: "observe", label: text.sessions.title, icon: "batches" },
+    nav: { group: "observe", label: text.nav.sessions, icon: "batches" },
   },
   { path: "/sessions/$id", rows: ["GET /v1/sessions"], load: () => import("./sessions/session.tsx") },
   { path: "/traces/$id", rows: ["GET /v1/logs"], load: () => import("./traces/trace.tsx") },
@@ -68,7 +69,7 @@ export const pages: readonly PageEntry[] = [
     path: "/prompts/new",
     rows: ["POST /v1/prompts"],
     load: () => import("./prompts/new.tsx"),
-    action: text.prompts.create,
+    action: text.nav.newPrompt,
   },
   { path: "/prompts/$id", rows: ["GET /v1/prompts/{id}"], load: () => import("./prompts/detail.tsx") },
   {
@@ -81,7 +82,7 @@ export const pages: readonly PageEntry[] = [
     path: "/configs/new",
     rows: ["POST /v1/configs"],
     load: () => import("./configs/new.tsx"),
-    action: text.configs.create,
+    action: text.nav.newConfig,
   },
   { path: "/configs/$slug", rows: ["GET /v1/configs/{slug}"], load: () => import("./configs/detail.tsx") },
   {
@@ -94,7 +95,7 @@ export const pages: readonly PageEntry[] = [
     path: "/settings",
     rows: ["GET /v1/organisations/{id}"],
     load: () => import("./organisation/settings.tsx"),
-    nav: { group: "organisation", label: text.settings.title, icon: "settings" },
+    nav: { group: "organisation", label: text.nav.settings, icon: "settings" },
   },
   {
     path: "/audit",

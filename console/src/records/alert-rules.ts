@@ -52,8 +52,6 @@ const members = [
 /** Rules on requests: `/v1/alert-rules`. */
 export const alertRules = defineResource({
   name: "alert-rules",
-  group: "observe",
-  icon: "bell",
   text: { ...words, emptyHint: words.empty },
   workspace: "required",
   list: { path: "/v1/alert-rules", paging: numbered },

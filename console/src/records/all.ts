@@ -1,5 +1,6 @@
 import type { Resource } from "@/resources/types.ts";
 import { alertRules } from "./alert-rules.ts";
+import type { RecordName } from "./entries.ts";
 import { guardrails } from "./guardrails.ts";
 import { batches, exportJobs, files } from "./jobs.ts";
 import { keys } from "./keys.ts";
@@ -7,32 +8,34 @@ import { mcpClients, mcpIntegrations, mcpServers } from "./mcp.ts";
 import { modelAliases } from "./model-aliases.ts";
 import { invites, scimMappings, scimTokens, users, workspaces } from "./people.ts";
 import { labelPolicies, rateLimits, usageLimits } from "./policies.ts";
-import { promptParts } from "./prompt-parts.ts";
+import { collections, labels, partials } from "./prompt-parts.ts";
 import { integrations, providers } from "./providers.ts";
 import { secrets } from "./secrets.ts";
 
-/** Every resource of the console in the order of the navigation. Adding one: its file, and a line here. */
-export const resources: readonly Resource[] = [
-  alertRules,
-  ...promptParts,
-  exportJobs,
-  files,
-  batches,
-  providers,
-  integrations,
-  modelAliases,
-  mcpServers,
-  mcpIntegrations,
-  mcpClients,
-  keys,
-  guardrails,
-  usageLimits,
-  rateLimits,
-  labelPolicies,
-  workspaces,
-  users,
-  invites,
-  scimTokens,
-  scimMappings,
-  secrets,
-];
+/** The declaration of each kind of record. */
+export const resources: Readonly<Record<RecordName, Resource>> = {
+  "alert-rules": alertRules,
+  partials: partials,
+  collections: collections,
+  labels: labels,
+  exports: exportJobs,
+  files: files,
+  batches: batches,
+  providers: providers,
+  integrations: integrations,
+  "model-aliases": modelAliases,
+  "mcp-servers": mcpServers,
+  "mcp-integrations": mcpIntegrations,
+  "mcp-oauth-clients": mcpClients,
+  "api-keys": keys,
+  guardrails: guardrails,
+  "usage-limits": usageLimits,
+  "rate-limits": rateLimits,
+  "label-policies": labelPolicies,
+  workspaces: workspaces,
+  users: users,
+  invites: invites,
+  "scim-tokens": scimTokens,
+  "scim-groups": scimMappings,
+  "secret-references": secrets,
+};

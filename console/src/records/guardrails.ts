@@ -30,8 +30,6 @@ const writable = [
 /** Saved guardrails: `/v1/guardrails`. */
 export const guardrails = defineResource({
   name: "guardrails",
-  group: "govern",
-  icon: "guardrails",
   text: { ...words, emptyHint: words.empty },
   workspace: "optional",
   list: { path: "/v1/guardrails", paging: numbered },

@@ -115,8 +115,6 @@ const exportName = ({ description, created_at: created }: ExportJob): string =>
 /** Export jobs: `/v1/logs/exports`. */
 export const exportJobs = defineResource({
   name: "exports",
-  group: "observe",
-  icon: "exports",
   text: { ...ofExports, emptyHint: ofExports.empty },
   workspace: "required",
   list: { path: "/v1/logs/exports", paging: numbered },
@@ -220,8 +218,6 @@ const byCursor = { after: "after", size: "limit" } as const;
 /** Files: `/v1/files`. */
 export const files = defineResource({
   name: "files",
-  group: "build",
-  icon: "files",
   text: { ...ofFiles, emptyHint: ofFiles.empty },
   workspace: "none",
   list: { path: "/v1/files", paging: byCursor },
@@ -281,8 +277,6 @@ export const files = defineResource({
 /** Batches: `/v1/batches`. */
 export const batches = defineResource({
   name: "batches",
-  group: "build",
-  icon: "batches",
   text: { ...ofBatches, emptyHint: ofBatches.empty },
   workspace: "none",
   list: { path: "/v1/batches", paging: byCursor },

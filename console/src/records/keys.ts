@@ -103,8 +103,6 @@ const newScopes = (["organisation-service", "workspace-service", "workspace-user
 /** API keys: `/v1/api-keys`. */
 export const keys = defineResource({
   name: "api-keys",
-  group: "govern",
-  icon: "keys",
   text: { ...words, emptyHint: words.empty },
   workspace: "optional",
   list: {

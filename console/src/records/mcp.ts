@@ -71,8 +71,6 @@ const connectionFields = [
 /** Tool servers an organisation knows: `/v1/mcp-integrations`. */
 export const mcpIntegrations = defineResource({
   name: "mcp-integrations",
-  group: "connect",
-  icon: "plug",
   text: { ...ofIntegrations, emptyHint: ofIntegrations.empty },
   workspace: "optional",
   list: { path: "/v1/mcp-integrations", paging: numbered },
@@ -251,8 +249,6 @@ function withAggregate(body: Values, record: AnswerOf<"GET /v1/mcp-servers/{slug
 /** Tool servers as a workspace offers them: `/v1/mcp-servers`. */
 export const mcpServers = defineResource({
   name: "mcp-servers",
-  group: "connect",
-  icon: "mcp",
   text: { ...ofServers, emptyHint: ofServers.empty },
   workspace: "optional",
   list: { path: "/v1/mcp-servers", paging: numbered },
@@ -349,8 +345,6 @@ export const mcpServers = defineResource({
 /** Clients of the gateway's authorization server: `/v1/mcp-oauth-clients`. */
 export const mcpClients = defineResource({
   name: "mcp-oauth-clients",
-  group: "connect",
-  icon: "clients",
   text: { ...ofClients, emptyHint: ofClients.empty },
   workspace: "optional",
   list: { path: "/v1/mcp-oauth-clients" },

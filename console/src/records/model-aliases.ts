@@ -29,8 +29,6 @@ const members = [
 /** Names that requests use as a model: `/v1/model-aliases`. */
 export const modelAliases = defineResource({
   name: "model-aliases",
-  group: "connect",
-  icon: "aliases",
   text: { ...words, emptyHint: words.empty },
   workspace: "optional",
   list: { path: "/v1/model-aliases", paging: numbered },

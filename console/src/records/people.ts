@@ -113,8 +113,6 @@ const workspaceSettings = [
 /** Teams and projects: `/v1/admin/workspaces`. */
 export const workspaces = defineResource({
   name: "workspaces",
-  group: "organisation",
-  icon: "workspaces",
   text: { ...ofWorkspaces, emptyHint: ofWorkspaces.empty },
   workspace: "none",
   list: { path: "/v1/admin/workspaces", paging: numbered },
@@ -170,8 +168,6 @@ const isNoOwner: Condition<{ readonly role: string }> = ({ role }) => role !== "
 /** People: `/v1/admin/users`. */
 export const users = defineResource({
   name: "users",
-  group: "organisation",
-  icon: "users",
   text: { ...ofUsers, emptyHint: ofUsers.empty },
   workspace: "none",
   list: {
@@ -211,8 +207,6 @@ const isPending: Condition<{ readonly status: string }> = ({ status }) => status
 /** Invitations: `/v1/admin/users/invites`. */
 export const invites = defineResource({
   name: "invites",
-  group: "organisation",
-  icon: "invites",
   text: { ...ofInvites, emptyHint: ofInvites.empty },
   workspace: "none",
   list: {
@@ -311,8 +305,6 @@ export const invites = defineResource({
 /** Bearer tokens of identity providers: `/v1/admin/scim/tokens`. */
 export const scimTokens = defineResource({
   name: "scim-tokens",
-  group: "organisation",
-  icon: "sync",
   text: { ...ofTokens, emptyHint: ofTokens.empty },
   workspace: "none",
   list: { path: "/v1/admin/scim/tokens" },
@@ -335,8 +327,6 @@ export const scimTokens = defineResource({
 /** Groups of identity providers and what their members may do: `/v1/scim/workspaces`. */
 export const scimMappings = defineResource({
   name: "scim-groups",
-  group: "organisation",
-  icon: "groups",
   text: { ...ofMappings, emptyHint: ofMappings.empty },
   workspace: "none",
   list: { path: "/v1/scim/workspaces", paging: { page: "page", size: "page_size", first: 0 } },

@@ -133,8 +133,6 @@ const sharedColumns: readonly Attribute<UsageLimit | RateLimit | LabelPolicy>[] 
 /** Budgets: `/v1/policies/usage-limits`. */
 export const usageLimits = defineResource({
   name: "usage-limits",
-  group: "govern",
-  icon: "policies",
   text: { ...ofUsage, emptyHint: ofUsage.empty },
   workspace: "required",
   list: { path: "/v1/policies/usage-limits", paging: numbered, filters: [status] },
@@ -228,8 +226,6 @@ export const usageLimits = defineResource({
 /** Limits of requests and tokens in time: `/v1/policies/rate-limits`. */
 export const rateLimits = defineResource({
   name: "rate-limits",
-  group: "govern",
-  icon: "clock",
   text: { ...ofRates, emptyHint: ofRates.empty },
   workspace: "required",
   list: { path: "/v1/policies/rate-limits", paging: numbered, filters: [status] },
@@ -321,8 +317,6 @@ const labelRules: Field<"require_labels"> = {
 /** Restrictions to targets with some labels: `/v1/policies/labels`. */
 export const labelPolicies = defineResource({
   name: "label-policies",
-  group: "govern",
-  icon: "policies",
   text: { ...ofLabels, emptyHint: ofLabels.empty },
   workspace: "required",
   list: { path: "/v1/policies/labels", paging: numbered, filters: [status] },

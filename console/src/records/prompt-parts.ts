@@ -1,7 +1,7 @@
 import type { AnswerOf } from "@/api/client.ts";
 import { defineResource, optionsOf } from "@/resources/define.ts";
 import { changedFact, choices, isOwn } from "@/resources/options.ts";
-import type { Condition, Field, Resource } from "@/resources/types.ts";
+import type { Condition, Field } from "@/resources/types.ts";
 import { text } from "@/text/text.ts";
 
 const { partials: partialWords, collections: collectionWords, labels: labelWords } = text.resources;
@@ -25,10 +25,8 @@ const template: Field<"string"> = {
 const statuses = choices("active", "archived");
 
 /** Parts of templates that prompts include by name: `/v1/prompts/partials`. */
-const partials = defineResource({
+export const partials = defineResource({
   name: "partials",
-  group: "build",
-  icon: "partials",
   text: { ...partialWords, emptyHint: partialWords.empty },
   workspace: "required",
   list: {
@@ -95,10 +93,8 @@ const partials = defineResource({
 const isNoDefault: Condition<{ readonly is_default: 0 | 1 }> = ({ is_default }) => is_default !== 1;
 
 /** Folders of prompts and partials: `/v1/collections`. */
-const collections = defineResource({
+export const collections = defineResource({
   name: "collections",
-  group: "build",
-  icon: "folder",
   text: { ...collectionWords, emptyHint: collectionWords.empty },
   workspace: "required",
   list: { path: "/v1/collections", paging },
@@ -167,10 +163,8 @@ const isChangeable: Condition<AnswerOf<"GET /v1/labels/{labelId}">> = (label, vi
   label.created_at !== null && isOwn(label, viewer);
 
 /** Names for versions of prompts: `/v1/labels`. */
-const labels = defineResource({
+export const labels = defineResource({
   name: "labels",
-  group: "build",
-  icon: "label",
   text: { ...labelWords, emptyHint: labelWords.empty },
   workspace: "required",
   list: { path: "/v1/labels", paging },
@@ -187,6 +181,3 @@ const labels = defineResource({
   update: { rows: ["PUT /v1/labels/{labelId}"], fields: labelFields, when: isChangeable },
   remove: { row: "DELETE /v1/labels/{labelId}", when: isChangeable },
 });
-
-/** What prompts are organised with, in the order of the navigation. */
-export const promptParts: readonly Resource[] = [partials, collections, labels];

@@ -90,8 +90,6 @@ const healthFacts = <T>(kind: "provider" | "integration", nameOf: (row: T) => st
 /** Accounts at model providers: `/v1/integrations`. */
 export const integrations = defineResource({
   name: "integrations",
-  group: "connect",
-  icon: "integrations",
   text: { ...ofIntegrations, emptyHint: ofIntegrations.empty, emptyCommand: ofIntegrations.command(location.origin) },
   workspace: "optional",
   list: { path: "/v1/integrations", paging: numbered },
@@ -181,8 +179,6 @@ const limits = [
 /** Integrations as a workspace uses them: `/v1/providers`. */
 export const providers = defineResource({
   name: "providers",
-  group: "connect",
-  icon: "providers",
   text: { ...ofProviders, emptyHint: ofProviders.empty },
   workspace: "required",
   list: { path: "/v1/providers", paging: numbered },

@@ -123,8 +123,6 @@ const managerField: Field<"manager_type"> = {
 /** Credentials in vaults of the organisation: `/v1/secret-references`. */
 export const secrets = defineResource({
   name: "secret-references",
-  group: "organisation",
-  icon: "secrets",
   text: { ...words, emptyHint: words.empty },
   workspace: "none",
   list: {

@@ -3,7 +3,11 @@ import { useCallback } from "react";
 import { ApiError, type CallOptions, call, get } from "@/api/client.ts";
 import { isJsonObject } from "@/lib/json.ts";
 import { useWorkspace } from "@/session/workspace.tsx";
+import { text } from "@/text/frame.ts";
 import type { ListAnswer, ListPath, MappingsAnswer, Paging, Resource } from "./types.ts";
+
+/** The title of the list of a kind of record. */
+export const listTitleOf = ({ name }: Pick<Resource, "name">): string => text.nav.records[name] ?? name;
 
 const pageSize = 50;
 

@@ -15,8 +15,17 @@ import { Facts } from "@/layout/facts.tsx";
 import { DetailPage, Section } from "@/layout/page.tsx";
 import { formatTime } from "@/lib/format.ts";
 import { useSession } from "@/session/context.tsx";
-import { text } from "@/text/text.ts";
-import { fillPath, splitRow, titleOf, useForget, useRecord, useWorkspaceQuery, withoutNulls } from "./data.ts";
+import { text } from "@/text/frame.ts";
+import {
+  fillPath,
+  listTitleOf,
+  splitRow,
+  titleOf,
+  useForget,
+  useRecord,
+  useWorkspaceQuery,
+  withoutNulls,
+} from "./data.ts";
 import type { Action, ActionResult, Condition, Resource, ResourceSection } from "./types.ts";
 
 /** The page of one record: facts, sections, JSON, and what can be done with it. */
@@ -24,7 +33,7 @@ export function ResourceDetail({ resource }: { readonly resource: Resource }): R
   const { id = "" } = useParams({ strict: false });
   const { can, principal } = useSession();
   const { data, error, refetch } = useRecord(resource, id);
-  const back = { to: `/${resource.name}`, label: resource.text.title };
+  const back = { to: `/${resource.name}`, label: listTitleOf(resource) };
   if (error !== null) {
     return (
       <DetailPage title={id} back={back}>

@@ -1,6 +1,6 @@
 import { Input, NumberInput, Select } from "@mantine/core";
 import { type ReactNode, useId, useState } from "react";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 import classes from "./duration-input.module.css";
 import type { FieldProps } from "./types.ts";
 

@@ -11,11 +11,11 @@ import { ChooseWorkspace } from "@/session/choose-workspace.tsx";
 import { useSession } from "@/session/context.tsx";
 import type { Workspace } from "@/session/session.ts";
 import { useWorkspace } from "@/session/workspace.tsx";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 import { toBody, toValues } from "./body.ts";
 import { readBodySchema, useBodySchema } from "./body-schema.ts";
 import { isRequired } from "./check-body.ts";
-import { fillPath, splitRow, titleOf, useForget, useRecord } from "./data.ts";
+import { fillPath, listTitleOf, splitRow, titleOf, useForget, useRecord } from "./data.ts";
 import { FieldInput } from "./field-input.tsx";
 import { checkFields, marksOfError, requireFields } from "./field-marks.ts";
 import { FormOrJson, readBody, StaysHere, useFormOrJson } from "./form-or-json.tsx";
@@ -27,7 +27,7 @@ export function ResourceCreate({ resource }: { readonly resource: Resource }): R
   const { can } = useSession();
   const { choosable, current, all } = useWorkspace();
   const { create } = resource;
-  const place = { title: resource.text.create, back: { to: `/${resource.name}`, label: resource.text.title } };
+  const place = { title: resource.text.create, back: { to: `/${resource.name}`, label: listTitleOf(resource) } };
   if (create === undefined || !can(create.rows[0])) return <NotAllowed {...place} />;
   if (resource.workspace === "required" && choosable && current === undefined) {
     return (
@@ -75,10 +75,11 @@ export function ResourceEdit({ resource }: { readonly resource: Resource }): Rea
   const { data, error } = useRecord(resource, id);
   const { update } = resource;
   if (error !== null) return <Failure error={error} />;
-  if (data === undefined || update === undefined) return <Waiting />;
+  if (data === undefined) return <Waiting />;
   const name = titleOf(resource, data) || id;
   const place = { title: name, back: { to: `/${resource.name}/${encodeURIComponent(id)}`, label: name } };
-  if (!can(update.rows[0]) || update.when?.(data, principal) === false) return <NotAllowed {...place} />;
+  const isOpen = update !== undefined && can(update.rows[0]) && update.when?.(data, principal) !== false;
+  if (!isOpen) return <NotAllowed {...place} />;
   return <Editor resource={resource} write={update} record={data} id={id} {...place} />;
 }
 

@@ -2,7 +2,7 @@ import { Alert, SegmentedControl } from "@mantine/core";
 import { type ReactNode, useState } from "react";
 import { Icon } from "@/components/icons.tsx";
 import { isJsonObject, type JsonObject } from "@/lib/json.ts";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 
 interface FormOrJsonProps {
   readonly isJson: boolean;

@@ -12,8 +12,8 @@ import { useSearchParams } from "@/lib/search.ts";
 import { wordOf } from "@/lib/words.ts";
 import { ChooseWorkspace } from "@/session/choose-workspace.tsx";
 import { useSession } from "@/session/context.tsx";
-import { text } from "@/text/text.ts";
-import { useResourceList } from "./data.ts";
+import { text } from "@/text/frame.ts";
+import { listTitleOf, useResourceList } from "./data.ts";
 import type { ListFilter, Resource } from "./types.ts";
 
 export function toColumn<T>({
@@ -71,7 +71,7 @@ export function ResourceList({ resource }: { readonly resource: Resource }): Rea
   );
   return (
     <ListPage
-      title={resource.text.title}
+      title={listTitleOf(resource)}
       about={resource.text.about}
       actions={create}
       filters={isEnabled ? <Filters filters={resource.list.filters ?? []} /> : undefined}
@@ -89,7 +89,7 @@ export function ResourceList({ resource }: { readonly resource: Resource }): Rea
       )}
       {rows.length > 0 && (
         <DataTable
-          label={resource.text.title}
+          label={listTitleOf(resource)}
           columns={columns}
           rows={rows}
           idOf={resource.id}

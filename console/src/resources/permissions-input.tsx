@@ -2,7 +2,7 @@ import { Checkbox, Input } from "@mantine/core";
 import { useMediaQuery } from "@mantine/hooks";
 import type { ReactNode } from "react";
 import { isJsonObject, type JsonObject } from "@/lib/json.ts";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 import { permissionRows, roles, thingOf, verbs } from "./permissions.ts";
 import classes from "./permissions-input.module.css";
 import type { FieldProps } from "./types.ts";

@@ -1,6 +1,6 @@
 // The switches of `security_settings`, by whom they are about and what of it: `membersViewConfigs` is what members may view.
 
-import { text } from "../text/text.ts";
+import { text } from "../text/frame.ts";
 
 const words = text.permissions;
 

@@ -1,7 +1,7 @@
 import { ActionIcon, Button, Input } from "@mantine/core";
 import { type ComponentType, type ReactNode, useState } from "react";
 import { Icon } from "@/components/icons.tsx";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 import classes from "./rows-input.module.css";
 import type { Field, FieldProps, Values } from "./types.ts";
 

@@ -2,7 +2,6 @@ import type { ComponentType, ReactNode } from "react";
 import type { Answer, ApiRow, PathOf } from "@/api/client.ts";
 import type { Attribute, Of } from "@/components/attribute.ts";
 import type { IconName } from "@/components/icons.tsx";
-import type { NavGroup } from "@/layout/nav-groups.ts";
 import type { Principal } from "@/session/session.ts";
 import type { FieldKind } from "./field-kind.ts";
 
@@ -221,12 +220,7 @@ export type Paging =
 export interface Resource<L = object, T = object, C = unknown, U = unknown> {
   /** Address: `/console/<name>`. */
   readonly name: string;
-  readonly group: NavGroup;
-  readonly icon: IconName;
-  /** false: not in the navigation. */
-  readonly nav?: boolean;
   readonly text: {
-    readonly title: string;
     /** Singular, as in `API key created`. */
     readonly one: string;
     readonly create: string;

@@ -1,7 +1,7 @@
 import { Button, Group } from "@mantine/core";
 import type { ReactNode } from "react";
 import { Empty } from "@/components/states.tsx";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 import { useWorkspace } from "./workspace.tsx";
 
 /** Workspaces that are offered as buttons; all of them are in the header. */

@@ -1,8 +1,9 @@
 import { Alert, Button, Divider, Group, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
+import { Brand } from "@/components/icons.tsx";
 import { Command, Failure } from "@/components/states.tsx";
 import classes from "@/layout/layout.module.css";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 import { addressOf, isSignInPage, readReturn } from "./return.ts";
 import { readSignInOptions, type Session, signIn } from "./session.ts";
 
@@ -42,7 +43,7 @@ export function SignIn({ onSignIn, ended }: SignInProps): ReactNode {
         <form onSubmit={submit}>
           <Stack>
             <Group gap="xs">
-              <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" width={28} height={28} />
+              <Brand size={28} />
               <Text fw={600}>{text.common.product}</Text>
             </Group>
             <div>

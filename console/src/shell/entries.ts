@@ -2,7 +2,8 @@ import type { ApiRow } from "@/api/client.ts";
 import type { IconName } from "@/components/icons.tsx";
 import { type NavGroup, navGroups } from "@/layout/nav-groups.ts";
 import { pages } from "@/pages/pages.ts";
-import { resources } from "@/records/all.ts";
+import { recordEntries } from "@/records/entries.ts";
+import { text } from "@/text/frame.ts";
 
 export interface NavEntry {
   readonly to: string;
@@ -17,10 +18,8 @@ export function navEntries(can: (row: ApiRow) => boolean): readonly (readonly [s
   for (const { path, nav, rows } of pages) {
     if (nav !== undefined && (rows[0] === undefined || can(rows[0]))) all.push({ to: path, ...nav });
   }
-  for (const resource of resources) {
-    if (resource.nav !== false && can(`GET ${resource.list.path}`)) {
-      all.push({ to: `/${resource.name}`, label: resource.text.title, icon: resource.icon, group: resource.group });
-    }
+  for (const { name, group, icon, row } of recordEntries) {
+    if (can(row)) all.push({ to: `/${name}`, label: text.nav.records[name] ?? name, icon, group });
   }
   return navGroups
     .map(([group, label]) => [label, all.filter((entry) => entry.group === group)] as const)

@@ -6,7 +6,7 @@ import { Icon } from "@/components/icons.tsx";
 import { pages } from "@/pages/pages.ts";
 import { resources } from "@/records/all.ts";
 import { useSession } from "@/session/context.tsx";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 import { navEntries } from "./entries.ts";
 
 /** Pages, and actions that open one, that a viewer may use. */
@@ -17,18 +17,23 @@ function entriesFor(can: (row: ApiRow) => boolean) {
       ? [{ to: path, label: action, icon: "plus" as const }]
       : [],
   );
-  const made = resources
+  const made = Object.values(resources)
     .filter(({ create }) => create !== undefined && can(create.rows[0]))
     .map(({ name, text: words }) => ({ to: `/${name}/new`, label: words.create, icon: "plus" as const }));
   return [...shown, ...opened, ...made];
 }
 
+interface PaletteProps {
+  readonly query: string;
+  readonly onChange: (query: string) => void;
+  readonly onClose: () => void;
+}
+
 /** Pages and actions by name, for the keyboard. */
-export function Palette({ onClose }: { readonly onClose: () => void }): ReactNode {
+export function Palette({ query, onChange, onClose }: PaletteProps): ReactNode {
   const { can } = useSession();
   const navigate = useNavigate();
   const id = useId();
-  const [query, setQuery] = useState("");
   const [active, setActive] = useState(0);
   const entries = useMemo(() => {
     const wanted = query.trim().toLowerCase();
@@ -57,6 +62,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
     >
       <TextInput
         data-autofocus
+        data-palette
         // at once, while the dialog waits a moment: keys typed until then would be lost
         autoFocus
         role="combobox"
@@ -67,7 +73,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }): ReactNod
         placeholder={text.nav.paletteHint}
         value={query}
         onChange={(event) => {
-          setQuery(event.currentTarget.value);
+          onChange(event.currentTarget.value);
           setActive(0);
         }}
         onKeyDown={onKeyDown}

@@ -1,32 +1,25 @@
-import {
-  ActionIcon,
-  Button,
-  Drawer,
-  Kbd,
-  Menu,
-  Select,
-  Text,
-  useComputedColorScheme,
-  useMantineColorScheme,
-} from "@mantine/core";
+import { ActionIcon, Button, Kbd, Text, TextInput, useComputedColorScheme, useMantineColorScheme } from "@mantine/core";
 import { useDisclosure, useHotkeys } from "@mantine/hooks";
 import { Link, Outlet, useRouterState } from "@tanstack/react-router";
-import { type ReactNode, Suspense, useEffect, useRef, useState } from "react";
-import { Icon } from "@/components/icons.tsx";
+import { lazy, type ReactNode, Suspense, useEffect, useState } from "react";
+import { Brand, Icon } from "@/components/icons.tsx";
 import { Waiting } from "@/components/states.tsx";
 import classes from "@/layout/layout.module.css";
-import { formatAgo } from "@/lib/format.ts";
-import { nameOf } from "@/lib/words.ts";
-import { useSession } from "@/session/context.tsx";
 import { useWorkspace } from "@/session/workspace.tsx";
-import { text } from "@/text/text.ts";
-import { navEntries } from "./entries.ts";
+import { text } from "@/text/frame.ts";
+import { Navigation } from "./navigation.tsx";
+import { usePalette } from "./use-palette.ts";
+
+// What opens with a click is loaded with it: most visits need none of it.
+const AccountMenu = lazy(async () => ({ default: (await import("./account-menu.tsx")).AccountMenu }));
+const MenuDrawer = lazy(async () => ({ default: (await import("./menu-drawer.tsx")).MenuDrawer }));
+const WorkspaceSelect = lazy(async () => ({ default: (await import("./workspace-select.tsx")).WorkspaceSelect }));
 
 /** The frame around every page: header, navigation, content. */
 export function Shell(): ReactNode {
   const [menu, { open, close }] = useDisclosure();
-  const [palette, searching] = useDisclosure();
-  const LoadedPalette = usePalette();
+  const [hadMenu, setHadMenu] = useState(false);
+  const { Palette, query, change, load, begin, end } = usePalette();
   const path = useRouterState({ select: (state) => state.location.pathname });
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new address closes the menu
   useEffect(close, [path]);
@@ -36,14 +29,23 @@ export function Shell(): ReactNode {
         {text.common.skip}
       </a>
       <header className={classes.header}>
-        <ActionIcon hiddenFrom="sm" variant="subtle" color="gray" aria-label={text.nav.open} onClick={open}>
+        <ActionIcon
+          hiddenFrom="sm"
+          variant="subtle"
+          color="gray"
+          aria-label={text.nav.open}
+          onClick={() => {
+            setHadMenu(true);
+            open();
+          }}
+        >
           <Icon name="menu" />
         </ActionIcon>
         <Link to="/" className={classes.brand} aria-label={text.common.product}>
-          <img src={`${import.meta.env.BASE_URL}icon.svg`} alt="" width={22} height={22} />
+          <Brand size={22} />
           <span className={classes.product}>{text.common.product}</span>
         </Link>
-        <HeaderTools onSearch={searching.open} />
+        <HeaderTools onSearch={begin} onReach={load} />
       </header>
       <nav className={classes.nav} aria-label={text.nav.label}>
         <Navigation />
@@ -53,89 +55,35 @@ export function Shell(): ReactNode {
           <Outlet />
         </Suspense>
       </main>
-      <Drawer
-        opened={menu}
-        onClose={close}
-        size="16rem"
-        title={text.nav.label}
-        closeButtonProps={{ "aria-label": text.common.close }}
-      >
-        <Button
-          variant="default"
-          fullWidth
-          leftSection={<Icon name="search" size={14} />}
-          onClick={() => {
-            close();
-            searching.open();
-          }}
-        >
-          {text.common.search}
-        </Button>
-        <nav aria-label={text.nav.label}>
-          <Navigation />
-        </nav>
-      </Drawer>
-      {palette && LoadedPalette !== undefined && <LoadedPalette onClose={searching.close} />}
+      {hadMenu && (
+        <Suspense>
+          <MenuDrawer opened={menu} onClose={close} onSearch={begin} />
+        </Suspense>
+      )}
+      {Palette !== undefined && query !== undefined && <Palette query={query} onChange={change} onClose={end} />}
     </div>
   );
 }
 
-/** The palette, loaded before it is asked for: keys typed right after the ones that open it must arrive in it. */
-function usePalette() {
-  const [parts, setParts] = useState<typeof import("./palette.tsx")>();
-  useEffect(() => {
-    void import("./palette.tsx").then(setParts);
-  }, []);
-  return parts?.Palette;
+interface HeaderToolsProps {
+  /** Opens the command palette. */
+  readonly onSearch: () => void;
+  /** The button that opens it is about to be used. */
+  readonly onReach: () => void;
 }
 
-/** The pages one may open. The entry of the open page is scrolled into view. */
-function Navigation(): ReactNode {
-  const { can } = useSession();
-  const path = useRouterState({ select: (state) => state.location.pathname });
-  const frame = useRef<HTMLDivElement>(null);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new address has another entry
-  useEffect(() => {
-    // in braces: some browsers answer with a promise, which is no cleanup
-    frame.current?.querySelector("[aria-current=page]")?.scrollIntoView({ block: "nearest" });
-  }, [path]);
-  return (
-    <div ref={frame}>
-      {navEntries(can).map(([label, entries]) => (
-        <div key={label}>
-          <div className={classes.group}>{label}</div>
-          {entries.map(({ to, label, icon }) => (
-            <Link key={to} to={to} className={classes.entry} activeOptions={{ exact: to === "/" }}>
-              <Icon name={icon} />
-              {label}
-            </Link>
-          ))}
-        </div>
-      ))}
-    </div>
-  );
-}
-
-/** @param props.onSearch Opens the command palette. */
-function HeaderTools({ onSearch }: { readonly onSearch: () => void }): ReactNode {
+function HeaderTools({ onSearch, onReach }: HeaderToolsProps): ReactNode {
   useHotkeys([["/", () => document.querySelector<HTMLElement>("[data-search]")?.focus()]]);
-  useEffect(() => {
-    const listen = (event: KeyboardEvent) => {
-      if (event.key.toLowerCase() !== "k" || !(event.metaKey || event.ctrlKey)) return;
-      event.preventDefault();
-      onSearch();
-    };
-    document.addEventListener("keydown", listen);
-    return () => document.removeEventListener("keydown", listen);
-  }, [onSearch]);
   return (
     <>
       <div style={{ flex: 1 }} />
-      <WorkspaceSelect />
+      <Workspace />
       <Button
         variant="default"
         leftSection={<Icon name="search" size={14} />}
         onClick={onSearch}
+        onPointerEnter={onReach}
+        onFocus={onReach}
         aria-keyshortcuts="Control+K"
         visibleFrom="sm"
         rightSection={
@@ -147,13 +95,14 @@ function HeaderTools({ onSearch }: { readonly onSearch: () => void }): ReactNode
         {text.common.search}
       </Button>
       <SchemeButton />
-      <AccountMenu />
+      <Account />
     </>
   );
 }
 
-function WorkspaceSelect(): ReactNode {
-  const { all, current, choosable, choose } = useWorkspace();
+function Workspace(): ReactNode {
+  const { all, current, choosable } = useWorkspace();
+  const [isReached, setReached] = useState(false);
   if (!choosable && current !== undefined) {
     return (
       <Text size="sm" c="var(--ink-soft)" truncate title={text.common.workspace}>
@@ -162,17 +111,25 @@ function WorkspaceSelect(): ReactNode {
     );
   }
   if (!choosable || all.length === 0) return null;
-  return (
-    <Select
+  const closed = (
+    <TextInput
+      role="combobox"
       aria-label={text.common.workspace}
+      aria-haspopup="listbox"
+      aria-expanded="false"
       placeholder={text.common.allWorkspaces}
-      data={all.map(({ id, name }) => ({ value: id, label: name }))}
-      value={current?.id ?? null}
-      onChange={(id) => choose(id ?? undefined)}
-      clearable
-      searchable
+      value={current?.name ?? ""}
+      readOnly
+      onFocus={() => setReached(true)}
       w={{ base: "9.5rem", sm: "11rem" }}
     />
+  );
+  return isReached ? (
+    <Suspense fallback={closed}>
+      <WorkspaceSelect />
+    </Suspense>
+  ) : (
+    closed
   );
 }
 
@@ -191,29 +148,24 @@ function SchemeButton(): ReactNode {
   );
 }
 
-function AccountMenu(): ReactNode {
-  const { principal, expiresAt, leave } = useSession();
-  return (
-    <Menu position="bottom-end" width="16rem">
-      <Menu.Target>
-        <ActionIcon variant="subtle" color="gray" aria-label={text.nav.account}>
-          <Icon name="account" />
-        </ActionIcon>
-      </Menu.Target>
-      <Menu.Dropdown>
-        <Menu.Label>
-          <Text size="sm" truncate>
-            {principal.user?.email ?? principal.key?.name ?? nameOf(principal.type)}
-          </Text>
-          <Text size="xs" c="dimmed">
-            {nameOf(principal.type)}
-            {principal.role ? ` · ${nameOf(principal.role)}` : ""} · {text.signIn.expires(formatAgo(expiresAt))}
-          </Text>
-        </Menu.Label>
-        <Menu.Item leftSection={<Icon name="leave" size={14} />} onClick={() => void leave()}>
-          {text.signIn.out}
-        </Menu.Item>
-      </Menu.Dropdown>
-    </Menu>
+function Account(): ReactNode {
+  const [isUsed, setUsed] = useState(false);
+  const closed = (
+    <ActionIcon
+      variant="subtle"
+      color="gray"
+      aria-label={text.nav.account}
+      aria-haspopup="menu"
+      onClick={() => setUsed(true)}
+    >
+      <Icon name="account" />
+    </ActionIcon>
+  );
+  return isUsed ? (
+    <Suspense fallback={closed}>
+      <AccountMenu />
+    </Suspense>
+  ) : (
+    closed
   );
 }

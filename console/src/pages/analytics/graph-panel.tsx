@@ -56,7 +56,7 @@ export function GraphPanel({ graph, period, filters, chooser }: GraphPanelProps)
             onClick={() => setAsTable(!asTable)}
             disabled={drawn.points.length === 0}
           >
-            {asTable ? words.hideTable : words.showTable}
+            {asTable ? text.common.hideTable : text.common.showTable}
           </Button>
           <Button
             variant="default"

@@ -6,10 +6,7 @@ const words = text.configs;
 /** Saved configs: the list follows from this, the page of one config is its own. */
 export const configs = defineResource({
   name: "configs",
-  group: "build",
-  icon: "configs",
   text: {
-    title: words.title,
     one: words.one,
     create: words.create,
     about: words.about,

@@ -6,7 +6,7 @@ import { useSearchParams } from "@/lib/search.ts";
 import { sourceOf } from "@/lib/source.ts";
 import { useSession } from "@/session/context.tsx";
 import { useLogScope } from "@/session/log-scope.ts";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 import { type GroupSource, readGroups } from "./groups.ts";
 
 /** Figures of a period over time, and those of the period before. */
@@ -57,4 +57,4 @@ function countKeys(rows: AnswerOf<"GET /v1/logs">["data"]): readonly string[] {
 }
 
 /** What stands for requests that have no value to group them by. */
-export const noValueOf = (member: string): string => text.analytics.noValues[member] ?? text.analytics.noValue;
+export const noValueOf = (member: string): string => text.overview.noValues[member] ?? text.overview.noValue;

@@ -7,7 +7,7 @@ import { dollarColumn, formatDollars, formatDuration, formatShare, formatShort, 
 import { type Period, periodSearch } from "@/lib/period.ts";
 import { useSearchParams } from "@/lib/search.ts";
 import { sourceOf } from "@/lib/source.ts";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 import type { Figures, Summary } from "./data.ts";
 import classes from "./overview.module.css";
 

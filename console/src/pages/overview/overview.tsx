@@ -9,7 +9,7 @@ import { ListPage } from "@/layout/page.tsx";
 import { readPeriod } from "@/lib/period.ts";
 import { useChangeSearch, useSearchParams } from "@/lib/search.ts";
 import { useSession } from "@/session/context.tsx";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 import { useSummary } from "./data.ts";
 import { FigureCards } from "./figures.tsx";
 import { useStarted } from "./started.ts";
@@ -48,7 +48,7 @@ export default function Overview(): ReactNode {
               onClick={() => setAsTable(!asTable)}
               leftSection={<Icon name="columns" size={14} />}
             >
-              {asTable ? text.analytics.hideTable : text.analytics.showTable}
+              {asTable ? text.common.hideTable : text.common.showTable}
             </Button>
           )}
           <Button

@@ -1,4 +1,4 @@
-import { Anchor, Select, Table, Text } from "@mantine/core";
+import { Anchor, NativeSelect, Table, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { Failure, Waiting } from "@/components/states.tsx";
@@ -8,7 +8,7 @@ import { type Period, periodSearch } from "@/lib/period.ts";
 import { useChangeSearch, useSearchParams } from "@/lib/search.ts";
 import { sourceOf } from "@/lib/source.ts";
 import { useKeyNames } from "@/resources/key-names.ts";
-import { text } from "@/text/text.ts";
+import { text } from "@/text/frame.ts";
 import { noValueOf, useGroups, useMetadataKeys } from "./data.ts";
 import { type Group, type GroupSource, groupsOf } from "./groups.ts";
 import classes from "./overview.module.css";
@@ -32,12 +32,11 @@ export function TopGroups({ period, metadataKey }: TopGroupsProps): ReactNode {
   const change = useChangeSearch();
   const key = metadataKey ?? keys.find((name) => name !== "_user") ?? keys[0];
   const chooser = keys.length > 0 && (
-    <Select
+    <NativeSelect
       aria-label={words.metadataKey}
       data={[...new Set([...keys, ...(key === undefined ? [] : [key])])]}
-      value={key ?? null}
-      onChange={(value) => change({ key: value ?? undefined })}
-      searchable
+      value={key}
+      onChange={({ currentTarget: { value } }) => change({ key: value })}
       w="12rem"
     />
   );

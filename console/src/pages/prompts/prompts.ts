@@ -10,10 +10,7 @@ export function createPrompts(collections: readonly Option[]): Resource {
   const names = new Map(collections.map(({ value, label }) => [value, label]));
   return defineResource({
     name: "prompts",
-    group: "build",
-    icon: "prompts",
     text: {
-      title: words.title,
       one: words.one,
       create: words.create,
       about: words.about,

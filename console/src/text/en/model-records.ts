@@ -1,7 +1,6 @@
 /** Records that requests to models use: prompts, keys, providers, guardrails and limits. */
 export const modelRecords = {
   partials: {
-    title: "Partials",
     one: "Partial",
     create: "Create partial",
     about: "Parts of templates that prompts include by name, with versions of their own.",
@@ -17,7 +16,6 @@ export const modelRecords = {
     descriptionHelp: "Belongs to a new version: only with a changed template",
   },
   collections: {
-    title: "Collections",
     one: "Collection",
     create: "Create collection",
     about: "Folders of prompts and partials.",
@@ -31,7 +29,6 @@ export const modelRecords = {
     contentsEmpty: "Nothing is in this collection yet.",
   },
   labels: {
-    title: "Labels",
     one: "Label",
     create: "Create label",
     about: "Names for versions of prompts, such as production. A label is on one version of a prompt at a time.",
@@ -42,7 +39,6 @@ export const modelRecords = {
     created: "Created",
   },
   keys: {
-    title: "API keys",
     one: "API key",
     create: "Create API key",
     about: "Who may call the gateway, with which rights and limits. A key's secret is shown once, when it is made.",
@@ -233,7 +229,6 @@ export const modelRecords = {
     } as Readonly<Record<string, string>>,
   },
   integrations: {
-    title: "Integrations",
     modelProviders: "Models",
     checkingServices: "Services that check text",
     one: "Integration",
@@ -297,7 +292,6 @@ export const modelRecords = {
     listed: "As listed",
   },
   providers: {
-    title: "Providers",
     slugHelp: "Requests name it as @slug/model. Made from the name if left empty.",
     one: "Provider",
     create: "Add provider",
@@ -315,7 +309,6 @@ export const modelRecords = {
       `${requests} ${count === 1 ? "request" : "requests"}, ${errors} ${failed === 1 ? "error" : "errors"}`,
   },
   modelAliases: {
-    title: "Model aliases",
     one: "Model alias",
     create: "Create alias",
     about: "Names that requests use as their model. Each leads to a model of a provider, or to a config with several.",
@@ -338,7 +331,6 @@ export const modelRecords = {
     workspace: "Workspace",
   },
   guardrails: {
-    title: "Guardrails",
     one: "Guardrail",
     create: "Create guardrail",
     about: "Checks of requests and responses: they deny, redact, or only report.",
@@ -354,7 +346,6 @@ export const modelRecords = {
     failed: "Denied or failed",
   },
   usageLimits: {
-    title: "Usage limits",
     one: "Usage limit",
     create: "Create usage limit",
     about: "Budgets in dollars, tokens or requests. A request that would pass the limit is refused with 412.",
@@ -371,7 +362,6 @@ export const modelRecords = {
     nextReset: "Next reset",
   },
   rateLimits: {
-    title: "Rate limits",
     one: "Rate limit",
     create: "Create rate limit",
     about: "Requests or tokens per minute, hour, day or week. Beyond the limit requests are refused with 429.",
@@ -380,7 +370,6 @@ export const modelRecords = {
     periods: { rpm: "minute", rph: "hour", rpd: "day", rpw: "week" } as Readonly<Record<string, string>>,
   },
   alertRules: {
-    title: "Alerts",
     one: "Alert",
     create: "Create alert",
     about: "Rules that look at the requests of the workspace every minute, and say when something is wrong.",
@@ -415,7 +404,6 @@ export const modelRecords = {
     eventsEmpty: "It never fired.",
   },
   labelPolicies: {
-    title: "Label policies",
     one: "Label policy",
     create: "Create label policy",
     about:

@@ -1,7 +1,6 @@
 /** Records of MCP, of people and of what is stored. */
 export const otherRecords = {
   mcpIntegrations: {
-    title: "MCP integrations",
     one: "MCP integration",
     create: "Add MCP integration",
     about: "Tool servers the organisation knows: address, transport and authorization.",
@@ -21,7 +20,6 @@ export const otherRecords = {
     approve: "Approve changes",
   },
   mcpServers: {
-    title: "MCP servers",
     one: "MCP server",
     create: "Add MCP server",
     about: "Tool servers of a workspace: one address per server, with access, limits and guardrails.",
@@ -83,7 +81,6 @@ export const otherRecords = {
     state: "Connection",
   },
   mcpClients: {
-    title: "MCP OAuth clients",
     one: "OAuth client",
     create: "Register OAuth client",
     about: "Clients that sign in at the gateway's own authorization server.",
@@ -94,7 +91,6 @@ export const otherRecords = {
     anyMethod: "By the grant types",
   },
   workspaces: {
-    title: "Workspaces",
     one: "Workspace",
     create: "Create workspace",
     about: "Teams or projects: each has its own keys, configs, providers, limits and logs.",
@@ -119,7 +115,6 @@ export const otherRecords = {
     member: "Member",
   },
   users: {
-    title: "Users",
     one: "User",
     create: "Invite user",
     about: "People of the organisation and their role.",
@@ -128,7 +123,6 @@ export const otherRecords = {
     last: "Last name",
   },
   invites: {
-    title: "Invites",
     one: "Invite",
     create: "Invite user",
     about: "An invited person follows the link once, within 7 days.",
@@ -142,7 +136,6 @@ export const otherRecords = {
     resent: "A new link was made. The one before no longer works.",
   },
   scimTokens: {
-    title: "SCIM tokens",
     one: "SCIM token",
     create: "Create SCIM token",
     about: "Bearer tokens with which an identity provider creates and removes users at /scim/v2.",
@@ -150,7 +143,6 @@ export const otherRecords = {
     token: "Token",
   },
   scimMappings: {
-    title: "SCIM groups",
     one: "SCIM mapping",
     create: "Map a group",
     about: "Which workspace and role the members of a group of the identity provider get.",
@@ -160,7 +152,6 @@ export const otherRecords = {
     groupHelp: "Give the name or the ID",
   },
   secrets: {
-    title: "Secret references",
     one: "Secret reference",
     create: "Add secret reference",
     about: "Credentials that stay in your own vault. The gateway reads them when it needs them.",
@@ -200,7 +191,6 @@ export const otherRecords = {
     },
   },
   exports: {
-    title: "Exports",
     one: "Export",
     create: "Create export",
     about: "Logs as JSON lines, up to 50,000 rows an export.",
@@ -246,7 +236,6 @@ export const otherRecords = {
     records: "Rows",
   },
   files: {
-    title: "Files",
     one: "File",
     create: "Upload file",
     about: "Files for batches and fine-tuning, stored by the gateway or at a provider.",
@@ -259,7 +248,6 @@ export const otherRecords = {
     download: "Download",
   },
   batches: {
-    title: "Batches",
     one: "Batch",
     create: "Create batch",
     about: "Many requests in one file, run within the window that was asked for.",

@@ -1,0 +1,4 @@
+import { shared } from "./en/shared.ts";
+
+/** The words of the frame, of the overview and of what many pages share: what the first page needs. `text.ts` has all. */
+export const text = shared;
