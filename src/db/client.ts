@@ -3,12 +3,11 @@ import type { LibSQLDatabase } from "drizzle-orm/libsql";
 import { drizzle } from "drizzle-orm/libsql/sqlite3";
 import { DatabaseAwayError, isDatabaseAway } from "../lib/database-away.ts";
 import { DatabaseOpenError, describeDatabase } from "./open-failure.ts";
-import { connectRemote } from "./remote-client.ts";
+import { connectRemote, type RemoteWrites } from "./remote-client.ts";
+import { LocalWrites, untilUnlocked } from "./writes.ts";
 
 /** Longest time a statement may block the event loop waiting for another process's lock. */
 const busyTimeoutMs = 10;
-/** Longest time a write waits for another process's lock. */
-const busyDeadlineMs = 5_000;
 
 /** Location of the database. */
 export interface DatabaseLocation {
@@ -22,8 +21,8 @@ export interface DatabaseLocation {
   checkpointPages?: number;
   /** A local file with a size but no tables is refused. Default: false. */
   refusesWithoutTables?: boolean;
-  /** Most writes that run at the same time on a server, in any order; default 1. A local file takes one after the other. */
-  writesAtOnce?: number;
+  /** Longest time of a write on a server, with its wait for those before it, in milliseconds; default 30,000. */
+  writeWithinMs?: number;
   /** Most bytes of a local file, without its write-ahead log. Writes that need more fail. Default: no bound. */
   maxBytes?: number;
   /** Answers `lastKnown` while a server is away. Default: nothing does. */
@@ -96,13 +95,6 @@ function toArgument(value: unknown): string | number | bigint | null {
 /** Whether the data stays in this process or on this machine. */
 export function isLocalDatabase(url: string): boolean {
   return url === ":memory:" || url.startsWith("file:");
-}
-
-/** Whether another process holds the lock. */
-export function isBusy(error: unknown): boolean {
-  return (
-    error instanceof Error && /SQLITE_BUSY|database is locked/i.test(`${Reflect.get(error, "code")} ${error.message}`)
-  );
 }
 
 /** Whether the database rejected the statement for good, so that a retry is useless. */
@@ -178,20 +170,6 @@ async function prepareConnection(client: Client, location: DatabaseLocation): Pr
     throw new Error("Cannot use this database: it does not enforce foreign keys");
 }
 
-/** Retries `action` with exponential backoff and jitter while another process holds the lock. */
-async function untilUnlocked<Value>(action: () => Promise<Value>, recover?: () => Promise<void>): Promise<Value> {
-  const deadline = performance.now() + busyDeadlineMs;
-  for (let pauseMs = 5; ; pauseMs = Math.min(pauseMs * 2, 200)) {
-    try {
-      return await action();
-    } catch (error) {
-      if (!isBusy(error) || performance.now() + pauseMs > deadline) throw error;
-      await new Promise((resolve) => setTimeout(resolve, pauseMs * (0.5 + Math.random())));
-      await recover?.();
-    }
-  }
-}
-
 /** The work of a database, whose errors show when it does not respond. */
 async function namingOutages<Value>(work: Promise<Value>): Promise<Value> {
   try {
@@ -258,38 +236,6 @@ function withReads(client: Client, reads: Reads): Client {
   });
 }
 
-/** Writes in the order in which they come. */
-interface WriteQueue {
-  /** Runs a write after those before it: all of them, or all but the few that may run at the same time. */
-  add<Value>(write: () => Promise<Value>): Promise<Value>;
-  /** Resolves when all writes have ended. */
-  idle(): Promise<void>;
-}
-
-/** @param reopen Replaces the connection after a lock was met, where no other write uses it. */
-function createWriteQueue({ url, writesAtOnce = 1 }: DatabaseLocation, reopen: () => Promise<void>): WriteQueue {
-  const lanes = isLocalDatabase(url) ? 1 : writesAtOnce;
-  /** The end of the last write of each lane. */
-  const ends: Promise<unknown>[] = Array.from({ length: lanes }, () => Promise.resolve());
-  let next = 0;
-  return {
-    add(write) {
-      const run = () => untilUnlocked(write, lanes === 1 ? reopen : undefined);
-      const lane = next++ % lanes;
-      const result = (ends[lane] ?? Promise.resolve()).then(run, run);
-      const end = result.then(
-        () => undefined,
-        () => undefined,
-      );
-      ends[lane] = end;
-      return result;
-    },
-    async idle() {
-      await Promise.all(ends);
-    },
-  };
-}
-
 /**
  * Opens the database.
  *
@@ -297,11 +243,11 @@ function createWriteQueue({ url, writesAtOnce = 1 }: DatabaseLocation, reopen: (
  */
 export async function openDatabase(location: DatabaseLocation): Promise<Database> {
   const remote = isLocalDatabase(location.url) ? undefined : await connectRemote(location);
-  const writer = remote?.client ?? (await createLocalClient(location.url));
+  const writer = remote?.writer ?? (await createLocalClient(location.url));
   if (location.refusesWithoutTables && location.url.startsWith("file:")) await requireTables(writer, location);
   await prepareConnection(writer, location);
   // an in-memory database belongs to one connection
-  const reader = location.url.startsWith("file:") ? await createLocalClient(location.url) : writer;
+  const reader = remote?.reader ?? (location.url.startsWith("file:") ? await createLocalClient(location.url) : writer);
   if (reader !== writer) await prepareConnection(reader, location);
 
   /** A connection that met a lock may reject all later transactions, so it is replaced. */
@@ -310,7 +256,7 @@ export async function openDatabase(location: DatabaseLocation): Promise<Database
     await writer.reconnect();
     await prepareConnection(writer, location);
   };
-  const queue = createWriteQueue(location, reopen);
+  const queue: Pick<RemoteWrites, "add" | "idle"> = remote?.writes ?? new LocalWrites(reopen);
   const standIn = remote && location.standIn;
   const reads = createReads(reader, standIn);
   const database: Omit<Database, "lastKnown"> = {
@@ -318,10 +264,10 @@ export async function openDatabase(location: DatabaseLocation): Promise<Database
     remote: !isLocalDatabase(location.url),
     write: async (statements) => {
       if (standIn && !standIn.isConnected) throw new DatabaseAwayError(new Error("The database is not back yet"));
-      return namingOutages(queue.add(() => runWrite(writer, statements)));
+      return namingOutages(queue.add(() => runWrite(writer, statements), statements));
     },
     // of other calls the driver takes one step, which is one page, and leaves the statement open
-    shrink: (pages) => queue.add(() => writer.executeMultiple(`PRAGMA incremental_vacuum(${pages})`)),
+    shrink: (pages) => queue.add(() => writer.executeMultiple(`PRAGMA incremental_vacuum(${pages})`), []),
     async close() {
       await queue.idle();
       // first: its statements may still read

@@ -1,10 +1,11 @@
 import type { Client, InStatement } from "@libsql/client";
 import { SilenceWatch } from "./silence.ts";
+import { OneByOne, untilUnlocked } from "./writes.ts";
 
 /** Longest time a reading statement may take although the database answers others. */
 const readWithinMs = 5_000;
-/** The same of a transaction that writes. */
-const writeWithinMs = 30_000;
+/** The same of a transaction that writes, with its wait for those before it. */
+const defaultWriteWithinMs = 30_000;
 
 /** The same of a change of the schema, which may have to read whole tables. */
 const schemaWithinMs = 10 * 60_000;
@@ -14,8 +15,10 @@ const readingPattern = /^\s*(?:SELECT|WITH|PRAGMA)\b/i;
 /** Changes of the schema. */
 const schemaPattern = /^\s*(?:CREATE|ALTER|DROP)\b/i;
 
+type Statements = readonly (InStatement | readonly [string, unknown?])[];
+
 /** How long statements may take together. */
-function withinOf(statements: readonly (InStatement | readonly [string, unknown?])[]): number {
+function withinOf(statements: Statements, writeWithinMs: number): number {
   const queries = statements.map((statement) =>
     typeof statement === "string" ? statement : "sql" in statement ? statement.sql : String(statement[0]),
   );
@@ -48,38 +51,98 @@ class Connections {
   }
 }
 
+/**
+ * Writes to a server, one at a time. The server has a queue for the writes of all processes, which is not made for many: each
+ * of them holds a connection and a thread while it waits, and is done although nobody waits for it any more.
+ */
+export class RemoteWrites {
+  readonly #queue = new OneByOne();
+  readonly #watch: SilenceWatch;
+  readonly #connections: Connections;
+  readonly #withinMs: number;
+
+  /** @param withinMs Longest time of a write that changes no schema. */
+  constructor(watch: SilenceWatch, connections: Connections, withinMs: number) {
+    this.#watch = watch;
+    this.#connections = connections;
+    this.#withinMs = withinMs;
+  }
+
+  /**
+   * Runs a write after those before it.
+   *
+   * @throws {DatabaseAwayError} If it is not done in time. If it had not begun, it never begins.
+   */
+  async add<Value>(write: () => Promise<Value>, statements: Statements): Promise<Value> {
+    const state = { isGivenUp: false, isRunning: false };
+    const attempt = () => {
+      if (state.isGivenUp) throw new Error("Cannot write: it took too long until its turn");
+      return write();
+    };
+    const turn = async () => {
+      state.isRunning = true;
+      try {
+        return await untilUnlocked(async () => attempt());
+      } finally {
+        state.isRunning = false;
+      }
+    };
+    try {
+      return await this.#watch.run(() => this.#queue.add(turn), withinOf(statements, this.#withinMs));
+    } finally {
+      state.isGivenUp = true;
+      // the next one has its turn
+      if (state.isRunning) this.#connections.end();
+    }
+  }
+
+  idle(): Promise<void> {
+    return this.#queue.idle();
+  }
+}
+
 /** Where the database is. */
 interface RemoteLocation {
   url: string;
   authToken?: string;
+  writeWithinMs?: number;
 }
 
-/** A client of a database on another machine, and what its calls are run with. */
+/** Clients of a database on another machine, and what their calls are run with. */
 interface RemoteClient {
-  client: Client;
+  /** Each of its calls has a deadline. */
+  reader: Client;
+  /** For what `writes` runs. */
+  writer: Client;
+  writes: RemoteWrites;
   /** Ends the questions whether the database is there. */
   close(): void;
 }
 
-/** Connects to a database on another machine. Each call has a deadline. */
-export async function connectRemote(location: RemoteLocation): Promise<RemoteClient> {
+/** Connects to a database on another machine. */
+export async function connectRemote({ writeWithinMs, ...location }: RemoteLocation): Promise<RemoteClient> {
   const { createClient } = await import("@libsql/client");
-  const connections = new Connections();
-  const open = () => createClient({ ...location, fetch: connections.fetch });
-  const client = open();
+  const { url, authToken } = location;
+  const open = ({ fetch }: Connections) => createClient({ url, ...(authToken !== undefined && { authToken }), fetch });
+  const [reads, writes] = [new Connections(), new Connections()];
+  const [client, writer] = [open(reads), open(writes)];
   /** Apart from the others, of which only so many run at a time. */
   let asking: Client | undefined;
   const watch = new SilenceWatch({
     probe: () => {
-      asking ??= open();
+      asking ??= open(reads);
       return asking.execute("SELECT 1");
     },
-    disconnect: () => connections.end(),
+    disconnect() {
+      reads.end();
+      writes.end();
+    },
   });
-  const execute = (statement: InStatement) => watch.run(() => client.execute(statement), withinOf([statement]));
+  const within = (statements: Statements) => withinOf(statements, writeWithinMs ?? defaultWriteWithinMs);
+  const execute = (statement: InStatement) => watch.run(() => client.execute(statement), within([statement]));
   const batch: Client["batch"] = (statements, mode) =>
-    watch.run(() => client.batch(statements, mode), withinOf(statements));
-  const watched = new Proxy(client, {
+    watch.run(() => client.batch(statements, mode), within(statements));
+  const reader = new Proxy(client, {
     get(target, name) {
       if (name === "execute") return execute;
       if (name === "batch") return batch;
@@ -88,7 +151,9 @@ export async function connectRemote(location: RemoteLocation): Promise<RemoteCli
     },
   });
   return {
-    client: watched,
+    reader,
+    writer,
+    writes: new RemoteWrites(watch, writes, writeWithinMs ?? defaultWriteWithinMs),
     close() {
       watch.close();
       asking?.close();

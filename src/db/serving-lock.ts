@@ -1,5 +1,6 @@
-import { isBusy, isLocalDatabase } from "./client.ts";
+import { isLocalDatabase } from "./client.ts";
 import { DatabaseOpenError, describeDatabase } from "./open-failure.ts";
+import { isBusy } from "./writes.ts";
 
 /** Time for a process that ends to give its lock back, in milliseconds. */
 const patienceMs = 1_000;

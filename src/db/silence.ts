@@ -68,7 +68,7 @@ export class SilenceWatch {
       stop = after(Math.min(suspectAfterMs, withinMs), () => {
         this.#ask();
         const leftMs = withinMs - suspectAfterMs;
-        stop = after(leftMs, () => reject(silent(`no answer within ${withinMs} ms`)));
+        stop = after(leftMs, () => reject(silent(`no answer within ${withinMs} ms, although it answers other calls`)));
       });
       this.#waiting.add(one);
     });

@@ -4,6 +4,7 @@ import { createMasterKeyText, type MasterKey, type ReadMasterKeys, readMasterKey
 import { type Database, type DatabaseLocation, isLocalDatabase, isUnreachable, openDatabase } from "../db/client.ts";
 import { migrate } from "../db/migrate.ts";
 import { DatabaseOpenError, toOpenError } from "../db/open-failure.ts";
+import { adviseServer } from "../db/server-checkpoints.ts";
 import { createInstallationStore } from "../db/stores/installation.ts";
 import { holdsCompressed } from "../db/stores/logs.ts";
 import type { Clock } from "../lib/clock.ts";
@@ -113,6 +114,8 @@ export async function openData(options: GatewayOptions, clock: Clock): Promise<O
     if (!options.logCodec && !begunFrom && (await holdsCompressed(database))) {
       warnOf(options)("Cannot read headers and bodies of earlier log rows: they are compressed; set logCodec");
     }
+    const advice = begunFrom ? undefined : await adviseServer(database);
+    if (advice !== undefined) warnOf(options)(`The libSQL server of DATABASE_URL ${advice}`);
     return { database, installation, masterKeys, snapshot, begunFrom };
   } catch (error) {
     await database.close();

@@ -50,8 +50,6 @@ interface SpillingLogOptions {
   patienceMs?: number | undefined;
   /** The same for batches in the file. Default: 30,000. */
   replayPatienceMs?: number | undefined;
-  /** Most writes at a time of what waits; default 1. */
-  writesAtOnce?: number | undefined;
   /** First pause between two attempts to store what waits, in milliseconds; default 250. Each pause doubles it. */
   pauseMs?: number | undefined;
 }
@@ -245,19 +243,8 @@ class FileBackedLog implements SpillingLog {
 
   async #storeSome(entries: readonly SpilledBatches[]): Promise<void> {
     for (const { rows, batches } of entries) if (!batches) this.#lose(rows, undefined);
-    const whole = entries.flatMap(({ batches }) => (batches ? [batches] : []));
-    // what one writes is written again if another fails: it is stored once
-    const ends = await Promise.allSettled(this.#share(whole).map((batches) => this.#storeBatches(batches)));
-    for (const end of ends) if (end.status === "rejected") throw end.reason;
-  }
-
-  /** Batches for as many writes as may run at the same time. */
-  #share(entries: readonly (readonly LogBatch[])[]): LogBatch[][] {
-    const { writesAtOnce = 1 } = this.#options;
-    const size = Math.ceil(entries.length / writesAtOnce);
-    const shares: LogBatch[][] = [];
-    for (let first = 0; first < entries.length; first += size) shares.push(entries.slice(first, first + size).flat());
-    return shares;
+    const whole = entries.flatMap(({ batches }) => batches ?? []);
+    if (whole.length > 0) await this.#storeBatches(whole);
   }
 
   /** Together, or one by one if the database refuses some of them. */

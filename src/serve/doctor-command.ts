@@ -4,6 +4,7 @@ import process from "node:process";
 import { isLocalDatabase, openDatabase } from "../db/client.ts";
 import { countPending } from "../db/migrate.ts";
 import { describeDatabase, toOpenError } from "../db/open-failure.ts";
+import { adviseServer } from "../db/server-checkpoints.ts";
 import { createAddressGuard } from "../lib/address.ts";
 import { createOutbound } from "../lib/outbound.ts";
 import { readSettings, type Settings } from "../settings.ts";
@@ -81,6 +82,8 @@ async function checkDatabase({ database: url, gateway }: Settings): Promise<Find
         ok("database", `${describeDatabase(url)} responds in ${Math.round(performance.now() - began)} ms`),
       ];
       if (!isLocalDatabase(url)) found.push(compareClock("clock of the database", Number(rows[0]?.now)));
+      const advice = await adviseServer(database);
+      if (advice !== undefined) found.push(warning("libSQL server", advice));
       const pending = await inTime(countPending(database));
       found.push(ok("schema", pending === 0 ? "up to date" : `the next start applies ${pending} migrations`));
       return found;

@@ -47,10 +47,6 @@ export type WorkerRequest =
  * would arrive faster than they are written, and be dropped.
  */
 const localWrites = { batchBytes: 4 * 1024 * 1024, writesAtOnce: 16 };
-/** Of a server, which limits what comes over the network, and may be far away. */
-const remoteWrites = { writesAtOnce: 16 };
-/** Most transactions that a server gets at the same time. */
-const transactionsAtOnce = 8;
 
 /** The file for outages, which its owner alone can read. Undefined if it cannot be made: then rows wait in memory. */
 function prepareSpill(
@@ -86,9 +82,8 @@ export function createLogThread(
   const redactor = createRedactor({ ...names, mac });
   const { objects } = places;
   const spill = places.spill && prepareSpill(places.spill, mac);
-  const writes = isLocalDatabase(location.url) ? localWrites : remoteWrites;
   const settings: WorkerSettings = {
-    location: { ...location, writesAtOnce: transactionsAtOnce },
+    location,
     redaction: names,
     telemetry,
     ...(spill && { spill }),
@@ -103,7 +98,7 @@ export function createLogThread(
     return thread;
   };
   return {
-    ...writes,
+    ...(isLocalDatabase(location.url) && localWrites),
     async append(records, foreseen) {
       const packed = packRecords(records, redactor);
       const batches = packed instanceof Promise ? await packed : packed;

@@ -1,6 +1,6 @@
 import { workerData } from "node:worker_threads";
 import { createObjectStore } from "../control/object-store.ts";
-import { isLocalDatabase, isRefusedStatement, openDatabase } from "../db/client.ts";
+import { isRefusedStatement, openDatabase } from "../db/client.ts";
 import { describeDatabase } from "../db/open-failure.ts";
 import { createIndexStores } from "../db/stores/log-index.ts";
 import { openLogSpill } from "../db/stores/log-spill.ts";
@@ -29,7 +29,7 @@ const { warn, info } = processLogOfThread();
 type Store = (batches: readonly LogBatch[]) => Promise<void>;
 
 /** The log with its file for outages; without the file if that cannot be used. */
-async function openSpilling({ spill, location }: WorkerSettings, store: Store): Promise<SpillingLog | undefined> {
+async function openSpilling({ spill }: WorkerSettings, store: Store): Promise<SpillingLog | undefined> {
   if (!spill) return undefined;
   try {
     return createSpillingLog({
@@ -39,7 +39,6 @@ async function openSpilling({ spill, location }: WorkerSettings, store: Store): 
       warn,
       log: info,
       patienceMs: spill.patienceMs,
-      writesAtOnce: isLocalDatabase(location.url) ? 1 : location.writesAtOnce,
     });
   } catch (error) {
     const path = describeDatabase(spill.location.url);

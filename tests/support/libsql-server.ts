@@ -73,7 +73,9 @@ export async function startLibsqlServer(): Promise<LibsqlServer> {
   const start = async () => {
     const { PATH = "" } = process.env;
     const args = ["--db-path", join(folder, "data"), "--http-listen-addr", `127.0.0.1:${port}`, "--no-welcome"];
-    const started = spawn(program, args, { cwd: folder, env: { PATH, RUST_LOG: "error" }, stdio: "ignore" });
+    // as docs/scaling.md says
+    const env = { PATH, RUST_LOG: "error", SQLD_CHECKPOINT_INTERVAL_S: "10" };
+    const started = spawn(program, args, { cwd: folder, env, stdio: "ignore" });
     child = started;
     // a test that failed does not wait for it
     started.unref();

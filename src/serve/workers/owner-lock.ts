@@ -1,4 +1,4 @@
-import { isBusy } from "../../db/client.ts";
+import { isBusy } from "../../db/writes.ts";
 
 /** How often it is tried, in milliseconds. */
 const tryEveryMs = 100;
