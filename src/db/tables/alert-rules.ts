@@ -1,6 +1,6 @@
 import { index, integer, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
 import type { AlertMetric, AlertState, ShownDestination } from "../../schemas/alert-rules.ts";
-import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
+import { createdAt, jsonColumn, lastUpdatedAt, record } from "./columns.ts";
 
 /** Lease of a row on which one process works. */
 const lease = {
@@ -12,8 +12,7 @@ const lease = {
 export const alertRules = sqliteTable(
   "alert_rules",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     workspaceId: text("workspace_id").notNull(),
     name: text("name").notNull(),
     metric: text("metric").$type<AlertMetric>().notNull(),
@@ -51,8 +50,7 @@ export type AlertRuleRow = typeof alertRules.$inferSelect;
 export const alertEvents = sqliteTable(
   "alert_events",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     workspaceId: text("workspace_id").notNull(),
     ruleId: text("rule_id").notNull(),
     /** `firing`, `resolved` or `test`. */

@@ -1,13 +1,12 @@
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { createdAt, jsonColumn } from "./columns.ts";
+import { createdAt, jsonColumn, record } from "./columns.ts";
 
 /** Batches the gateway runs. Times are Unix milliseconds. */
 export const gatewayBatches = sqliteTable(
   "gateway_batches",
   {
     /** `gw_batch_<uuid>`. */
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     workspaceId: text("workspace_id").notNull(),
     /** The key that created it; its lines count as requests of this key. */
     apiKeyId: text("api_key_id").notNull(),

@@ -1,16 +1,12 @@
 import { index, integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
-import { createdAt, lastUpdatedAt } from "./columns.ts";
-import { workspaces } from "./tenants.ts";
+import { createdAt, lastUpdatedAt, record } from "./columns.ts";
+import { workspaceRecord } from "./tenants.ts";
 
 /** Saved routing configs; their content is in their versions. */
 export const configs = sqliteTable(
   "configs",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
-    workspaceId: text("workspace_id")
-      .notNull()
-      .references(() => workspaces.id),
+    ...workspaceRecord,
     slug: text("slug").notNull(),
     name: text("name").notNull(),
     isDefault: integer("is_default", { mode: "boolean" }).notNull().default(false),
@@ -34,8 +30,7 @@ export type ConfigRow = typeof configs.$inferSelect;
 export const configVersions = sqliteTable(
   "config_versions",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     workspaceId: text("workspace_id").notNull(),
     configId: text("config_id")
       .notNull()

@@ -7,14 +7,13 @@ import {
   type ShownTags,
   type StoredAuth,
 } from "../../schemas/deployments.ts";
-import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
+import { createdAt, jsonColumn, lastUpdatedAt, record } from "./columns.ts";
 
 /** Gateway installations an organisation runs. */
 export const deployments = sqliteTable(
   "deployments",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     slug: text("slug").notNull(),
     name: text("name").notNull(),
     type: text("type", { enum: deploymentTypes }).notNull(),

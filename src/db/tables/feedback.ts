@@ -1,12 +1,11 @@
 import { index, integer, real, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
+import { createdAt, jsonColumn, lastUpdatedAt, record } from "./columns.ts";
 
 /** Ratings of traces. A trace may have several, or no row in the log. */
 export const feedback = sqliteTable(
   "feedback",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     workspaceId: text("workspace_id").notNull(),
     /** Key of the caller. */
     apiKeyId: text("api_key_id").notNull(),

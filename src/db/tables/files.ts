@@ -1,13 +1,12 @@
 import { blob, index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { createdAt } from "./columns.ts";
+import { createdAt, record } from "./columns.ts";
 
 /** Files that the gateway stores. Their sealed content is stored separately, in pieces. */
 export const gatewayFiles = sqliteTable(
   "gateway_files",
   {
     /** `gw_file_<uuid>`. */
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     workspaceId: text("workspace_id").notNull(),
     filename: text("filename").notNull(),
     purpose: text("purpose").notNull(),

@@ -1,16 +1,14 @@
 import { index, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { guardrailTargets } from "../../schemas/guardrails.ts";
-import { createdAt, lastUpdatedAt } from "./columns.ts";
-import { workspaces } from "./tenants.ts";
+import { createdAt, lastUpdatedAt, record } from "./columns.ts";
+import { tenantRecord } from "./tenants.ts";
 
 /** Saved guardrails of a workspace, or of the organisation for all its workspaces. Their content is in their versions. */
 export const guardrails = sqliteTable(
   "guardrails",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
     /** Null for guardrails of the organisation. */
-    workspaceId: text("workspace_id").references(() => workspaces.id),
+    ...tenantRecord,
     slug: text("slug").notNull(),
     name: text("name").notNull(),
     /** What it guards, fixed at creation: `llm`, requests to models, or `mcp_tools`. */
@@ -35,8 +33,7 @@ export type GuardrailRow = typeof guardrails.$inferSelect;
 export const guardrailVersions = sqliteTable(
   "guardrail_versions",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     workspaceId: text("workspace_id"),
     guardrailId: text("guardrail_id")
       .notNull()

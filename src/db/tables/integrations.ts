@@ -5,16 +5,14 @@ import { integrationStatuses, type ShownAdjustments, type ShownPricing } from ".
 import type { Labels } from "../../schemas/labels.ts";
 import type { ModelFacts } from "../../schemas/model-facts.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
-import { workspaces } from "./tenants.ts";
+import { tenantRecord, workspaceRecord, workspaces } from "./tenants.ts";
 
 /** Credentials of a model provider: of one workspace, or of the organisation and shared with workspaces. */
 export const integrations = sqliteTable(
   "integrations",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
     /** Null for integrations of the organisation. */
-    workspaceId: text("workspace_id").references(() => workspaces.id),
+    ...tenantRecord,
     slug: text("slug").notNull(),
     name: text("name").notNull(),
     description: text("description"),
@@ -98,11 +96,7 @@ export type IntegrationWorkspaceRow = typeof integrationWorkspaces.$inferSelect;
 export const providers = sqliteTable(
   "providers",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
-    workspaceId: text("workspace_id")
-      .notNull()
-      .references(() => workspaces.id),
+    ...workspaceRecord,
     slug: text("slug").notNull(),
     name: text("name").notNull(),
     integrationId: text("integration_id")

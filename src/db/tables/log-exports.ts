@@ -1,12 +1,11 @@
 import { index, integer, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
+import { createdAt, jsonColumn, lastUpdatedAt, record } from "./columns.ts";
 
 /** Exports of log rows. Times are Unix milliseconds. */
 export const logExports = sqliteTable(
   "log_exports",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     workspaceId: text("workspace_id").notNull(),
     description: text("description"),
     /** As given. */

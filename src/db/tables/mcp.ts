@@ -9,18 +9,16 @@ import {
   syncStatuses,
   userAccesses,
 } from "../../schemas/mcp.ts";
-import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
+import { createdAt, jsonColumn, lastUpdatedAt, record } from "./columns.ts";
 import { guardrails } from "./guardrails.ts";
-import { workspaces } from "./tenants.ts";
+import { tenantRecord, workspaceRecord, workspaces } from "./tenants.ts";
 
 /** Upstream MCP servers with their credentials: of one workspace, or of the organisation and shared with workspaces. */
 export const mcpIntegrations = sqliteTable(
   "mcp_integrations",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
     /** Null for integrations of the organisation. */
-    workspaceId: text("workspace_id").references(() => workspaces.id),
+    ...tenantRecord,
     slug: text("slug").notNull(),
     name: text("name").notNull(),
     description: text("description"),
@@ -77,14 +75,12 @@ export const mcpIntegrationWorkspaces = sqliteTable(
     index("mcp_integration_workspaces_workspace").on(table.organisationId, table.workspaceId),
   ],
 );
-export type McpIntegrationWorkspaceRow = typeof mcpIntegrationWorkspaces.$inferSelect;
 
 /** Tools, prompts, resources and resource templates of an MCP integration, as its server describes them. */
 export const mcpCapabilities = sqliteTable(
   "mcp_capabilities",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     integrationId: text("integration_id")
       .notNull()
       .references(() => mcpIntegrations.id, { onDelete: "cascade" }),
@@ -116,11 +112,7 @@ export type McpCapabilityRow = typeof mcpCapabilities.$inferSelect;
 export const mcpServers = sqliteTable(
   "mcp_servers",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
-    workspaceId: text("workspace_id")
-      .notNull()
-      .references(() => workspaces.id),
+    ...workspaceRecord,
     slug: text("slug").notNull(),
     name: text("name").notNull(),
     description: text("description"),
@@ -187,14 +179,12 @@ export const mcpServerUsers = sqliteTable(
     index("mcp_server_users_tenant").on(table.organisationId, table.workspaceId),
   ],
 );
-export type McpServerUserRow = typeof mcpServerUsers.$inferSelect;
 
 /** Guardrails that run on the calls of an MCP server. */
 export const mcpServerGuardrails = sqliteTable(
   "mcp_server_guardrails",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     workspaceId: text("workspace_id").notNull(),
     guardrailId: text("guardrail_id")
       .notNull()

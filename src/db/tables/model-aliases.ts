@@ -2,16 +2,14 @@ import { integer, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core
 import type { RateLimit, StoredBudget } from "../../schemas/control.ts";
 import type { AliasAccess, AliasTarget } from "../../schemas/model-aliases.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
-import { workspaces } from "./tenants.ts";
+import { tenantRecord } from "./tenants.ts";
 
 /** Names that requests use as a model: of a workspace, or of the organisation for all its workspaces. */
 export const modelAliases = sqliteTable(
   "model_aliases",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
     /** Null for aliases of the organisation. */
-    workspaceId: text("workspace_id").references(() => workspaces.id),
+    ...tenantRecord,
     /** Unique in its workspace, and among those of the organisation. */
     name: text("name").notNull(),
     /** A model of a stored provider, or the slug of a saved config. */

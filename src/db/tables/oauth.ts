@@ -6,7 +6,7 @@ import {
   type KeySet,
   oauthClientKinds,
 } from "../../schemas/oauth.ts";
-import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
+import { createdAt, jsonColumn, lastUpdatedAt, record } from "./columns.ts";
 
 /** Clients of the gateway's authorization server. */
 export const oauthClients = sqliteTable(
@@ -126,14 +126,12 @@ export const oauthConsents = sqliteTable(
     index("oauth_consents_client").on(table.clientId),
   ],
 );
-export type OauthConsentRow = typeof oauthConsents.$inferSelect;
 
 /** Revoked tokens, until they expire anyway: ids of tokens, of families, of clients, and of sessions of the console. */
 export const oauthRevocations = sqliteTable(
   "oauth_revocations",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     expiresAt: integer("expires_at").notNull(),
   },
   (table) => [index("oauth_revocations_expiry").on(table.expiresAt)],
@@ -165,8 +163,7 @@ export const mcpConnections = sqliteTable(
   "mcp_connections",
   {
     /** Digest of organisation, workspace, user, server and issuer: a row moved to another place does not open. */
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     workspaceId: text("workspace_id").notNull(),
     /** Empty for the account of the integration itself. */
     userId: text("user_id").notNull(),

@@ -12,17 +12,13 @@ import {
 } from "../../schemas/policies.ts";
 import type { Queue } from "../../schemas/queues.ts";
 import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
-import { workspaces } from "./tenants.ts";
+import { workspaceRecord } from "./tenants.ts";
 
 /** Budgets: what requests that meet the conditions may use in a period. */
 export const usageLimitPolicies = sqliteTable(
   "usage_limit_policies",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
-    workspaceId: text("workspace_id")
-      .notNull()
-      .references(() => workspaces.id),
+    ...workspaceRecord,
     name: text("name"),
     description: text("description"),
     /** `[{key, value, excludes?}]`: all of them must hold. Values are a string or a list of strings. */
@@ -54,11 +50,7 @@ export type UsageLimitPolicyRow = typeof usageLimitPolicies.$inferSelect;
 export const rateLimitPolicies = sqliteTable(
   "rate_limit_policies",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
-    workspaceId: text("workspace_id")
-      .notNull()
-      .references(() => workspaces.id),
+    ...workspaceRecord,
     name: text("name"),
     description: text("description"),
     /** As those of budgets. */
@@ -86,11 +78,7 @@ export type RateLimitPolicyRow = typeof rateLimitPolicies.$inferSelect;
 export const labelPolicies = sqliteTable(
   "label_policies",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
-    workspaceId: text("workspace_id")
-      .notNull()
-      .references(() => workspaces.id),
+    ...workspaceRecord,
     name: text("name"),
     description: text("description"),
     /** As those of budgets. */

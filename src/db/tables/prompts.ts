@@ -1,18 +1,14 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { partialStatuses } from "../../schemas/prompts.ts";
-import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
-import { workspaces } from "./tenants.ts";
+import { createdAt, jsonColumn, lastUpdatedAt, record } from "./columns.ts";
+import { tenantRecord, workspaceRecord } from "./tenants.ts";
 
 /** Folders of prompts and partials. A workspace's default folder has no row: its id is the workspace's. */
 export const collections = sqliteTable(
   "collections",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
-    workspaceId: text("workspace_id")
-      .notNull()
-      .references(() => workspaces.id),
+    ...workspaceRecord,
     slug: text("slug").notNull(),
     name: text("name").notNull(),
     /** The parent collection; null at the top. */
@@ -31,10 +27,8 @@ export type CollectionRow = typeof collections.$inferSelect;
 export const labels = sqliteTable(
   "labels",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
     /** Null: a label of the organisation, for all of its workspaces. */
-    workspaceId: text("workspace_id").references(() => workspaces.id),
+    ...tenantRecord,
     name: text("name").notNull(),
     description: text("description"),
     colorCode: text("color_code"),
@@ -53,11 +47,7 @@ export type LabelRow = typeof labels.$inferSelect;
 export const prompts = sqliteTable(
   "prompts",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
-    workspaceId: text("workspace_id")
-      .notNull()
-      .references(() => workspaces.id),
+    ...workspaceRecord,
     slug: text("slug").notNull(),
     name: text("name").notNull(),
     collectionId: text("collection_id").notNull(),
@@ -84,8 +74,7 @@ export type PromptRow = typeof prompts.$inferSelect;
 export const promptVersions = sqliteTable(
   "prompt_versions",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     workspaceId: text("workspace_id").notNull(),
     promptId: text("prompt_id")
       .notNull()
@@ -131,11 +120,7 @@ export type PromptLabelRow = typeof promptLabels.$inferSelect;
 export const partials = sqliteTable(
   "prompt_partials",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
-    workspaceId: text("workspace_id")
-      .notNull()
-      .references(() => workspaces.id),
+    ...workspaceRecord,
     slug: text("slug").notNull(),
     name: text("name").notNull(),
     collectionId: text("collection_id").notNull(),
@@ -159,8 +144,7 @@ export type PartialRow = typeof partials.$inferSelect;
 export const partialVersions = sqliteTable(
   "prompt_partial_versions",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     workspaceId: text("workspace_id").notNull(),
     partialId: text("partial_id")
       .notNull()

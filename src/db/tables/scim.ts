@@ -1,7 +1,7 @@
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { workspaceRoles } from "../../schemas/users.ts";
-import { createdAt, lastUpdatedAt } from "./columns.ts";
-import { users, workspaces } from "./tenants.ts";
+import { createdAt, lastUpdatedAt, record } from "./columns.ts";
+import { users, workspaceRecord } from "./tenants.ts";
 
 /** Credentials of identity providers. The token itself is never stored. */
 export const scimTokens = sqliteTable("scim_tokens", {
@@ -22,8 +22,7 @@ export type ScimTokenRow = typeof scimTokens.$inferSelect;
 export const scimGroups = sqliteTable(
   "scim_groups",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     displayName: text("display_name").notNull(),
     externalId: text("external_id"),
     createdAt,
@@ -55,11 +54,7 @@ export const scimGroupMembers = sqliteTable(
 export const scimMappings = sqliteTable(
   "scim_mappings",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
-    workspaceId: text("workspace_id")
-      .notNull()
-      .references(() => workspaces.id),
+    ...workspaceRecord,
     groupId: text("group_id")
       .notNull()
       .references(() => scimGroups.id, { onDelete: "cascade" }),

@@ -1,7 +1,7 @@
 import { sql } from "drizzle-orm";
 import { index, integer, primaryKey, sqliteTable, text, uniqueIndex } from "drizzle-orm/sqlite-core";
 import { managerTypes } from "../../schemas/secret-references.ts";
-import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
+import { createdAt, jsonColumn, lastUpdatedAt, record } from "./columns.ts";
 
 /** Every sealed secret, in one table for the rotation of master keys. */
 export const secrets = sqliteTable(
@@ -33,8 +33,7 @@ export type SecretRow = typeof secrets.$inferSelect;
 export const secretReferences = sqliteTable(
   "secret_references",
   {
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     slug: text("slug").notNull(),
     name: text("name").notNull(),
     description: text("description"),

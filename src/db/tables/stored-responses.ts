@@ -1,13 +1,12 @@
 import { index, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { createdAt } from "./columns.ts";
+import { createdAt, record } from "./columns.ts";
 
 /** Responses that the gateway stores because their provider does not. */
 export const storedResponses = sqliteTable(
   "stored_responses",
   {
     /** `resp_gw_` and the id (ULID) of the request. */
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     workspaceId: text("workspace_id").notNull(),
     /** The previous response of the conversation. */
     previousId: text("previous_id"),

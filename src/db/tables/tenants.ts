@@ -5,7 +5,7 @@ import { type InvitedPlace, inviteStatuses } from "../../schemas/invites.ts";
 import type { StoredAuthSettings, StoredOrganisationSettings } from "../../schemas/organisations.ts";
 import { assignedRoles, organisationRoles, userStatuses, workspaceRoles } from "../../schemas/users.ts";
 import { type StoredDefaults, workspaceStatuses } from "../../schemas/workspaces.ts";
-import { createdAt, jsonColumn, lastUpdatedAt } from "./columns.ts";
+import { createdAt, jsonColumn, lastUpdatedAt, record } from "./columns.ts";
 
 /** Organisations: the tenants. */
 export const organisations = sqliteTable("organisations", {
@@ -52,6 +52,16 @@ export const workspaces = sqliteTable(
   (table) => [uniqueIndex("workspaces_slug").on(table.organisationId, table.slug)],
 );
 export type WorkspaceRow = typeof workspaces.$inferSelect;
+
+/** The first columns of a record of a workspace. */
+export const workspaceRecord = {
+  ...record,
+  workspaceId: text("workspace_id")
+    .notNull()
+    .references(() => workspaces.id),
+};
+/** The first columns of a record of a workspace, or of the organisation, whose records have no workspace. */
+export const tenantRecord = { ...record, workspaceId: text("workspace_id").references(() => workspaces.id) };
 
 /** Users of an organisation. */
 export const users = sqliteTable(

@@ -1,13 +1,12 @@
 import { blob, index, integer, primaryKey, sqliteTable, text } from "drizzle-orm/sqlite-core";
-import { createdAt, jsonColumn } from "./columns.ts";
+import { createdAt, jsonColumn, record } from "./columns.ts";
 
 /** Vector stores of the gateway. Times are Unix milliseconds. Their contents are sealed, in blocks. */
 export const vectorStores = sqliteTable(
   "vector_stores",
   {
     /** `gw_vs_<uuid>`. */
-    id: text("id").primaryKey(),
-    organisationId: text("organisation_id").notNull(),
+    ...record,
     workspaceId: text("workspace_id").notNull(),
     name: text("name"),
     metadata: jsonColumn("metadata"),
