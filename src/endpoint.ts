@@ -232,7 +232,7 @@ export function defineJsonEndpoint<Schema extends v.GenericSchema>(
     kind: "json",
     ...row,
     // the router has validated the value with `definition.body`
-    handleJson: (body, context) => handle(body as JsonBody<v.InferOutput<Schema>>, context),
+    handleJson: handle,
   };
 }
 

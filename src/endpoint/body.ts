@@ -143,8 +143,8 @@ function readText(bytes: Uint8Array): BodyText {
 }
 
 /** The text to parse, with replacements for numbers that lose precision. */
-function shelterText(bytes: Uint8Array, { text, hasInexact }: BodyText, context: RequestContext): string {
-  const sheltered = hasInexact ? shelterNumbers(bytes) : undefined;
+function shelterText(bytes: Uint8Array, { text }: BodyText, context: RequestContext): string {
+  const sheltered = shelterNumbers(bytes);
   if (!sheltered) return text;
   const { excess } = sheltered.numbers;
   if (excess !== undefined) {
@@ -171,7 +171,7 @@ const shortestSplice = 16 * 1024;
 
 /** Notes the bytes of a long object, which the log holds too. */
 function noteReceived(bytes: Uint8Array, value: unknown, { names }: BodyText, context: RequestContext): void {
-  if (bytes.length < shortestSplice || bytes.length > maxLoggedBody) return;
+  if (bytes.length > maxLoggedBody) return;
   // others may not drop a byte order mark
   if (bytes[0] === 0x7b && isObject(value)) context.received = new ReceivedJson(value, bytes, names);
 }
@@ -179,8 +179,8 @@ function noteReceived(bytes: Uint8Array, value: unknown, { names }: BodyText, co
 function parseBody(bytes: Uint8Array, context: RequestContext): JsonBody<unknown> {
   context.log.requestBody = beginningOf(bytes);
   const read = readText(bytes);
-  const value = parseText(shelterText(bytes, read, context), context);
-  noteReceived(bytes, value, read, context);
+  const value = parseText(read.hasInexact ? shelterText(bytes, read, context) : read.text, context);
+  if (bytes.length >= shortestSplice) noteReceived(bytes, value, read, context);
   return { value, text: read.text };
 }
 

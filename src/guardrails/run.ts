@@ -2,7 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { HookResult } from "../schemas/hooks.ts";
 import type { JsonPieces } from "./json-pieces.ts";
 import { type Checked, type Finding, failsOnError, startNow, toChecked, toHookResult } from "./results.ts";
-import { type Look, SeenTexts, type VisibleText } from "./seen-texts.ts";
+import { type Look, type ReadText, SeenTexts } from "./seen-texts.ts";
 import type { PhaseOutcome, Subject } from "./subject.ts";
 import {
   type Body,
@@ -42,7 +42,7 @@ const noTypes: readonly RequestType[] = [];
 class RunInput implements CheckInput, Look {
   readonly #run: Run;
   readonly #isTransformed: boolean;
-  #visible: VisibleText | undefined;
+  #visible: ReadText | undefined;
   readonly body: Body;
   readonly hook: Hook;
   readonly bound: BoundCheck;
@@ -112,7 +112,7 @@ class RunInput implements CheckInput, Look {
     return response && { ...response, body: this.body, isTransformed: this.#isTransformed };
   }
 
-  get visible(): VisibleText {
+  get visible(): ReadText {
     this.#visible ??= this.#run.texts.look(this);
     return this.#visible;
   }

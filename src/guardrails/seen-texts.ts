@@ -1,39 +1,17 @@
-import { settleRepeats } from "./answer-strings.ts";
+import { AnswerWalk, settleRepeats } from "./answer-strings.ts";
 import { type JsonPieces, readJsonPieces } from "./json-pieces.ts";
-import type { Leaves } from "./leaves.ts";
+import { type Leaves, readLeaves } from "./leaves.ts";
 import { RequestStrings } from "./members.ts";
-import { readRest, writeAnswer } from "./rest-texts.ts";
 import type { Subject } from "./subject.ts";
-import { holdsTokens, readText, toWholeText, writeText } from "./texts.ts";
+import { holdsTokens, readText, type TextPlace, toWholeText, writeText } from "./texts.ts";
+import { readToolRest } from "./tool-texts.ts";
 import { type Body, type BoundCheck, CheckError, type Hook, type Scope } from "./types.ts";
 import type { RunWork } from "./work.ts";
 
 /** Longest text a check sees, in characters. */
 const maxTextLength = 1024 * 1024;
-
-/** Computed once for all checks that look at the same text. */
-interface KnownTexts {
-  readonly body: Body;
-  readonly texts: readonly string[];
-  /** The text as one, where it is more than its strings. */
-  readonly joined: string | undefined;
-  readonly length: number;
-  readonly isInTokens: boolean;
-  visible?: VisibleText;
-  pieces?: Promise<JsonPieces>;
-}
-
-/** The part of the text that a check sees. */
-export interface VisibleText {
-  readonly texts: readonly string[];
-  readonly text: string;
-  /** What each string holds beyond that part; empty where all of it is seen. */
-  readonly rests: readonly string[];
-  /** The text is not its strings, but JSON that holds them: it writes some of their characters in another way. */
-  readonly isJson: boolean;
-  /** The text with the rest of the body, for checks that look for forbidden content; set once one has looked. */
-  whole?: string;
-}
+/** Lists up to this length are searched without a set. */
+const shortList = 16;
 
 /** A check that looks at a body. */
 export interface Look {
@@ -49,12 +27,6 @@ function lengthOf(texts: readonly string[]): number {
   return sum;
 }
 
-/** Strings as one, joined by line feeds. */
-function joinTexts(texts: readonly string[]): string {
-  const [first = ""] = texts;
-  return texts.length > 1 ? texts.join("\n") : first;
-}
-
 /** The beginnings of strings: as many characters as checks see. */
 function cut(texts: readonly string[]): string[] {
   let left = maxTextLength;
@@ -65,33 +37,90 @@ function cut(texts: readonly string[]): string[] {
   });
 }
 
-/** All of the text. It is joined for the first check that reads it as one. */
-class WholeText implements VisibleText {
+/** Strings of a body, read once for all checks that look at them, and the part of them that checks see. */
+export class ReadText {
+  readonly body: Body;
+  readonly all: readonly string[];
+  readonly length: number;
   readonly texts: readonly string[];
-  readonly rests = noTexts;
+  /** What each string holds beyond that part; empty where all of it is seen. */
+  readonly rests: readonly string[] = noTexts;
+  /** The text is not its strings, but JSON that holds them: it writes some of their characters in another way. */
   readonly isJson: boolean;
+  /** The text with the rest of the body, for checks that look for forbidden content; set once one has looked. */
   whole?: string;
+  pieces?: Promise<JsonPieces>;
   #text: string | undefined;
 
-  constructor({ texts, joined }: KnownTexts) {
-    this.texts = texts;
+  /** @param joined The text as one, where it is more than its strings. */
+  constructor(body: Body, all: readonly string[], joined: string | undefined) {
+    this.body = body;
+    this.all = all;
     this.isJson = joined !== undefined;
-    this.#text = joined;
+    this.length = Math.max(lengthOf(all), joined?.length ?? 0);
+    this.#text = joined?.slice(0, maxTextLength);
+    if (this.length <= maxTextLength) {
+      this.texts = all;
+      return;
+    }
+    const texts = cut(all);
+    this.texts = texts;
+    this.rests = all.map((text, index) => text.slice(texts[index]?.length));
   }
 
+  /** Joined by line feeds for the first check that reads it as one. */
   get text(): string {
-    this.#text ??= joinTexts(this.texts);
+    const { texts } = this;
+    this.#text ??= texts.length > 1 ? texts.join("\n").slice(0, maxTextLength) : (texts[0] ?? "");
     return this.#text;
   }
 }
 
-function toVisibleText(known: KnownTexts): VisibleText {
-  const { texts: all, joined, length } = known;
-  const isJson = joined !== undefined;
-  if (length <= maxTextLength) return new WholeText(known);
-  const texts = cut(all);
-  const rests = all.map((text, index) => text.slice(texts[index]?.length));
-  return { texts, text: (joined ?? texts.join("\n")).slice(0, maxTextLength), rests, isJson };
+/** The strings beside the given ones, each once. */
+function readRest(
+  { phase, requestType }: TextPlace,
+  body: Body,
+  { known, request }: { known: readonly string[]; request: RequestStrings },
+): Leaves {
+  if (requestType === "mcpToolCall") return { texts: readToolRest(phase, body), hasOpaque: false };
+  // of an event of a session everything is read that can be
+  if (requestType === "realtime") return { texts: [], hasOpaque: false };
+  const { texts, hasOpaque } = phase === "beforeRequestHook" ? readLeaves(body) : readAnswerLeaves(body, request);
+  // a set reads its strings to their ends; short lists hold the same strings, which compare at once
+  const seen = known.length > shortList ? new Set(known) : undefined;
+  return { texts: texts.filter((text) => !(seen ? seen.has(text) : known.includes(text))), hasOpaque };
+}
+
+/** Every string of a response, each once. */
+function readAnswerLeaves(body: Body, request: RequestStrings): Leaves {
+  const found = new Set<string>();
+  const collect = (text: string): string => {
+    found.add(text);
+    return text;
+  };
+  const walk = new AnswerWalk(collect, request);
+  walk.walk(body);
+  return { texts: [...found], hasOpaque: walk.hasOpaque };
+}
+
+/**
+ * A response with strings replaced wherever it holds them; null leaves a string unchanged.
+ *
+ * @param known Its text, as `readText` has it, and then the rest.
+ */
+function writeAnswer(
+  place: TextPlace,
+  body: Body,
+  { known, texts, request }: { known: readonly string[]; texts: readonly (string | null)[]; request: RequestStrings },
+): Body {
+  const changed = writeText(place, body, { scope: "all", texts });
+  const replaced = new Map<string, string>();
+  for (const [index, text] of texts.entries()) {
+    const before = known[index];
+    if (text !== null && before !== undefined && text !== before) replaced.set(before, text);
+  }
+  if (replaced.size === 0) return changed;
+  return new AnswerWalk((text) => replaced.get(text) ?? text, request).walk(changed);
 }
 
 /** Strings that a check reads: of a request the turns in its scope; of a response its text, or everything. */
@@ -102,7 +131,7 @@ export class SeenTexts {
   readonly #subject: Subject;
   readonly #request: RequestStrings;
   /** Strings of the body when they were last read, by extent. */
-  readonly #known = new Map<Extent, KnownTexts>();
+  readonly #known = new Map<Extent, ReadText>();
   /** The rest of the body when it was last read. */
   #rest: { body: Body; leaves: Leaves; length: number } | undefined;
 
@@ -119,35 +148,29 @@ export class SeenTexts {
   }
 
   #textsOf(extent: Extent, look: Pick<Look, "body" | "work">): readonly string[] {
-    if (extent === "whole") return [...this.#read("answer", look).texts, ...this.#readRest(look).leaves.texts];
+    if (extent === "whole") return [...this.#read("answer", look).all, ...this.#readRest(look).leaves.texts];
     return readText(this.#subject, look.body, extent === "answer" ? "all" : extent);
   }
 
-  #read(extent: Extent, look: Pick<Look, "body" | "work">): KnownTexts {
+  #read(extent: Extent, look: Pick<Look, "body" | "work">): ReadText {
     const { body, work } = look;
     const found = this.#known.get(extent);
     if (found?.body === body) return found;
-    const subject = this.#subject;
-    const read = work.spend((): KnownTexts => {
-      const texts = this.#textsOf(extent, look);
-      const joined = toWholeText(subject, body);
-      const length = Math.max(lengthOf(texts), joined?.length ?? 0);
-      return { body, texts, joined, length, isInTokens: holdsTokens(subject, body) };
-    });
+    const read = work.spend(() => new ReadText(body, this.#textsOf(extent, look), toWholeText(this.#subject, body)));
     this.#known.set(extent, read);
     return read;
   }
 
   /** Reads the text; long text only at its beginning, which fails a denying hook. */
-  look(look: Look): VisibleText {
-    const { hook, bound, work } = look;
+  look(look: Look): ReadText {
+    const { hook, bound, body } = look;
     const extent = this.#extentOf(bound);
-    const known = this.#read(extent, look);
+    const read = this.#read(extent, look);
     if (extent === "whole") this.#requireReadable(look);
-    if (hook.deny && known.isInTokens) throw new CheckError("Cannot check: the text is given as tokens");
-    if (hook.deny && known.length > maxTextLength) throw tooLong();
-    known.visible ??= work.spend(() => toVisibleText(known));
-    return known.visible;
+    if (!hook.deny) return read;
+    if (holdsTokens(this.#subject, body)) throw new CheckError("Cannot check: the text is given as tokens");
+    if (read.length > maxTextLength) throw tooLong();
+    return read;
   }
 
   #readRest(look: Pick<Look, "body" | "work">) {
@@ -155,7 +178,7 @@ export class SeenTexts {
     if (this.#rest?.body === body) return this.#rest;
     const subject = this.#subject;
     const isAnswer = subject.response !== undefined && subject.requestType !== "mcpToolCall";
-    const { texts: known } = this.#read(isAnswer ? "answer" : "all", look);
+    const { all: known } = this.#read(isAnswer ? "answer" : "all", look);
     const leaves = work.spend(() => readRest(subject, body, { known, request: this.#request }));
     const { streamTexts = noTexts } = subject;
     const others = streamTexts.filter((text) => !known.includes(text) && !leaves.texts.includes(text));
@@ -185,12 +208,12 @@ export class SeenTexts {
   }
 
   /** The rest of the request and the text that a check sees, as one. */
-  whole(look: Look, visible: VisibleText): string {
+  whole(look: Look, read: ReadText): string {
     const rest = this.rest(look);
-    const { texts, text, isJson } = visible;
+    const { texts, text, isJson } = read;
     if (rest.length === 0 && !isJson) return text;
-    visible.whole ??= [...rest, ...(isJson ? texts : noTexts), text].join("\n");
-    return visible.whole;
+    read.whole ??= [...rest, ...(isJson ? texts : noTexts), text].join("\n");
+    return read.whole;
   }
 
   /** The body that a check leaves: another one, or this one with strings replaced; null leaves a string unchanged. */
@@ -200,7 +223,7 @@ export class SeenTexts {
     const extent = this.#extentOf(look.bound);
     if (extent !== "whole" && extent !== "answer")
       return texts === undefined ? given : writeText(subject, given, { scope: extent, texts });
-    const known = this.#read(extent, look).texts;
+    const known = this.#read(extent, look).all;
     const changed = texts === undefined ? given : writeAnswer(subject, given, { known, texts, request: this.#request });
     // events hold what the body lacks: another body takes their place
     if (changed === look.body) return { ...changed };
@@ -208,10 +231,9 @@ export class SeenTexts {
   }
 
   /** The JSON in the text. */
-  async pieces(look: Look, { text }: VisibleText): Promise<JsonPieces> {
-    const known = this.#read(this.#extentOf(look.bound), look);
-    known.pieces ??= look.work.run(readJsonPieces(text));
-    return known.pieces;
+  async pieces(look: Look, read: ReadText): Promise<JsonPieces> {
+    read.pieces ??= look.work.run(readJsonPieces(read.text));
+    return read.pieces;
   }
 }
 

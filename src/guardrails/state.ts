@@ -196,18 +196,18 @@ export function createGuardrails(checks: KnownChecks, warn: Warn, cleanStrings?:
   const find = rememberBy((written, saved) => {
     return { resolved: resolveHooks(readHooks(written, checks), saved, checks), hooks: new Map() };
   });
-  const findVisible = ({ resolved, hooks }: Known, { visibility = allVisible, isLocked = false }: HookView) => {
-    const key = `${visibility.request} ${visibility.hidden} ${visibility.answer} ${visibility.part} ${isLocked}`;
-    const known = hooks.get(key);
-    if (known || hooks.has(key)) return known;
-    const made = toTargetHooks(toVisibleHooks(isLocked ? toDefaults(resolved) : resolved, visibility));
-    hooks.set(key, made);
-    return made;
-  };
   return {
     cleanStrings,
     checks: [...new Set(checks.values())],
-    of: (written, saved, view = {}) => findVisible(find(written, saved), view),
+    of(written, saved, { visibility = allVisible, isLocked = false } = {}) {
+      const { resolved, hooks } = find(written, saved);
+      const key = `${visibility.request} ${visibility.hidden} ${visibility.answer} ${visibility.part} ${isLocked}`;
+      const known = hooks.get(key);
+      if (known || hooks.has(key)) return known;
+      const made = toTargetHooks(toVisibleHooks(isLocked ? toDefaults(resolved) : resolved, visibility));
+      hooks.set(key, made);
+      return made;
+    },
     findUnknown: (written, saved) => find(written, saved).resolved,
     listReferences: (written) => listReferences(readHooks(written, checks)),
     findProblems: (written, sum) => readHooks(written, checks, sum).problems,

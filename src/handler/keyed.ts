@@ -78,9 +78,8 @@ export async function counted(context: CallerContext, run: () => Promise<Reply>)
 function untilSent(reply: Reply, context: CallerContext): Reply {
   const { concurrency } = context.services;
   if (!context.isCounted || reply.finished) return reply;
-  const leave = () => concurrency.leave(context);
-  if (reply.body instanceof ReadableStream) reply.body = withEnd(reply.body, leave);
-  else leave();
+  if (reply.body instanceof ReadableStream) reply.body = withEnd(reply.body, () => concurrency.leave(context));
+  else concurrency.leave(context);
   return reply;
 }
 

@@ -29,12 +29,14 @@ function defineKind<Row extends Endpoint, Caller extends RequestContext>({
   };
 }
 
-/** Answers a request to a row with a key; the kinds of these rows differ in what runs once the caller is checked. */
-function answerKeyed<Row extends KeyedEndpoint>(endpoint: Row, context: RequestContext, run: Run<Row>): Promise<Reply> {
-  const caller = authenticateKey(context, endpoint.credentials);
-  return caller instanceof Promise
-    ? caller.then((known) => serveKeyed(endpoint, known, run))
-    : serveKeyed(endpoint, caller, run);
+/** A kind of rows with a key; these kinds differ in what runs once the caller is checked. */
+function defineKeyedKind<Row extends KeyedEndpoint>(run: Run<Row>): Answer<Row> {
+  return (endpoint, context) => {
+    const caller = authenticateKey(context, endpoint.credentials);
+    return caller instanceof Promise
+      ? caller.then((known) => serveKeyed(endpoint, known, run))
+      : serveKeyed(endpoint, caller, run);
+  };
 }
 
 /** Whether a request to the control plane comes from an identity provider. */
@@ -47,10 +49,10 @@ const kinds: { readonly [Kind in EndpointKind]: Answer<EndpointOf<Kind>> } = {
     authenticate: (context) => context,
     serve: (endpoint, context) => endpoint.handle(context),
   }),
-  key: (endpoint, context) => answerKeyed(endpoint, context, runPlain),
+  key: defineKeyedKind(runPlain),
   mcp: defineKind({ authenticate: authenticateMcp, serve: serveMcpRow }),
-  json: (endpoint, context) => answerKeyed(endpoint, context, runJson),
-  form: (endpoint, context) => answerKeyed(endpoint, context, runForm),
+  json: defineKeyedKind(runJson),
+  form: defineKeyedKind(runForm),
   admin: defineKind({
     authenticate: (context, endpoint) =>
       isFromScim(endpoint, context) ? authenticateScim(context) : authenticateKey(context, endpoint.credentials),

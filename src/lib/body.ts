@@ -135,7 +135,7 @@ async function readCounted(
       }
       bytes.set(value, length);
       length += value.length;
-      clock.noteByte();
+      clock.lastByteAt = performance.now();
     }
   } catch (cause) {
     reader.cancel(cause).catch(() => {});
@@ -164,18 +164,10 @@ async function makeRoom(
 /** Cancels a reader when the idle limit or the total limit is exceeded. */
 function watchReader(reader: ReadableStreamDefaultReader<Uint8Array>, { totalMs, silenceMs, timers }: BodyBounds) {
   const startedAt = performance.now();
-  let lastByteAt = startedAt;
-  let stop: () => void = () => {};
-  const remainingMs = () => Math.min(startedAt + totalMs, lastByteAt + silenceMs) - performance.now();
-  const watch = {
-    expired: false,
-    noteByte() {
-      lastByteAt = performance.now();
-    },
-    stop: () => stop(),
-  };
+  let stop: (() => void) | undefined;
+  const watch = { expired: false, lastByteAt: startedAt, stop: () => stop?.() };
   const arm = () => {
-    const delayMs = remainingMs();
+    const delayMs = Math.min(startedAt + totalMs, watch.lastByteAt + silenceMs) - performance.now();
     if (delayMs === Number.POSITIVE_INFINITY) return;
     if (delayMs <= 0) {
       watch.expired = true;

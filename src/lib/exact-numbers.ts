@@ -203,7 +203,7 @@ function findTaken(text: string): Set<string> {
 }
 
 /** A text that can be parsed, and the replacements in it. */
-export interface ShelteredBytes {
+interface ShelteredBytes {
   bytes: Uint8Array;
   numbers: ExactNumbers;
 }

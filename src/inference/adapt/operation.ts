@@ -277,14 +277,6 @@ export function requireServed(provider: BoundProvider, name: OperationName): voi
   if (over === undefined || !provider.operations[over]) requireOperation(provider, name);
 }
 
-/** A request without the fields only the gateway reads. */
-function toProviderRequest<Name extends OperationName>(
-  name: Name,
-  request: Operations[Name]["request"],
-): Operations[Name]["request"] {
-  return name === "responses" ? toNativeRequest(request as ResponsesRequest) : request; // the name says which operation it is
-}
-
 /**
  * How a provider serves a request: by the operation itself where it has it, else by a fallback operation or its chat.
  *
@@ -304,8 +296,12 @@ export function serveOperation<Name extends OperationName>(
   if (over) return serve({ name: "chat", adapter: over, request: request as ChatRequest, provider, options, meter });
   const isConverted =
     adapter && name === "responses" && isConvertedThere(request as ResponsesRequest, provider, options); // the name says which operation it is
-  if (adapter && !isConverted)
-    return serve({ name, adapter, request: toProviderRequest(name, request), provider, options, meter });
+  if (adapter && !isConverted) {
+    // without the fields that only the gateway reads; the name says which operation it is
+    const sent: Operations[Name]["request"] =
+      name === "responses" ? toNativeRequest(request as ResponsesRequest) : request;
+    return serve({ name, adapter, request: sent, provider, options, meter });
+  }
   const fallback = fallbackOperations[name];
   const servedOver = fallback && serveOver(fallback, request, provider, options);
   if (servedOver) return servedOver;

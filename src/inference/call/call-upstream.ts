@@ -84,38 +84,29 @@ async function send(call: PreparedCall, { attempt, facts }: Sending, context: Ca
   if (admitting) await admitting;
   // its credential can be fetched again
   if (call.provider.authorize !== undefined || call.managed?.renew) return sendRenewable(call, attempt, context);
-  return noteResponse(await start(call, attempt, context), attempt, context);
+  return await sendOnce(call, attempt, context);
 }
 
-/** Starts to send a request that is admitted. */
-function start(call: PreparedCall, attempt: Attempt, context: CallerContext, tokens?: CallTokens): Promise<Response> {
-  const url = addressOf(call, context.services.authTools.environment);
-  const began = beginCall({ provider: call.provider, url, customHost: call.customHost }, attempt, context);
-  const tools = tokens ? { ...began, tokens } : began;
-  if (context.numbers && typeof call.body === "string") call.body = context.numbers.restore(call.body);
-  const sent = sendCall(Object.assign(call, { signal: attempt.signal, url }), tools);
-  // it is being sent; whatever waits for the response need not hold it too
-  if (typeof call.body === "string" && call.body.length > longBody) call.body = "";
-  return sent;
-}
-
-/** Records when a response began, and its status. */
-function noteResponse(upstream: Response, { call }: Attempt, { services }: CallerContext): Response {
-  if (call) {
-    call.firstByteAt = services.clock.monotonic();
-    call.status = upstream.status;
-  }
-  return upstream;
-}
-
-/** Sends a request that is admitted, with tokens that can be fetched again. */
+/** Sends a request that is admitted, and records when its response began. @param tokens Tokens that can be fetched again. */
 async function sendOnce(
   call: PreparedCall,
   attempt: Attempt,
   context: CallerContext,
-  tokens: CallTokens,
+  tokens?: CallTokens,
 ): Promise<Response> {
-  return noteResponse(await start(call, attempt, context, tokens), attempt, context);
+  const url = addressOf(call, context.services.authTools.environment);
+  const began = beginCall({ provider: call.provider, url, customHost: call.customHost }, attempt, context);
+  const tools = tokens ? { ...began, tokens } : began;
+  if (context.numbers && typeof call.body === "string") call.body = context.numbers.restore(call.body);
+  const sending = sendCall(Object.assign(call, { signal: attempt.signal, url }), tools);
+  // it is being sent; whatever waits for the response need not hold it too
+  if (typeof call.body === "string" && call.body.length > longBody) call.body = "";
+  const upstream = await sending;
+  if (attempt.call) {
+    attempt.call.firstByteAt = context.services.clock.monotonic();
+    attempt.call.status = upstream.status;
+  }
+  return upstream;
 }
 
 /** Sends a request whose credential can be fetched again, and sends it once more if its provider refuses the first one. */

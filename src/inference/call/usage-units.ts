@@ -23,8 +23,10 @@ function numberOf(value: unknown): number | undefined {
   return number !== undefined && number > 0 ? number : undefined;
 }
 
+const nothing: FurtherCounts = {};
+
 const unit = (name: string, count: number | undefined): FurtherCounts =>
-  count === undefined ? {} : { units: { [name]: count } };
+  count === undefined ? nothing : { units: { [name]: count } };
 
 function member(holder: unknown, name: string): unknown {
   return isObject(holder) ? holder[name] : undefined;
@@ -72,7 +74,7 @@ const searchingModel = /-search-(?:preview|api)(?:-|$)/;
 /** The search of a chat model that always makes one: no response counts it. */
 const readSearches: Reader = ({ request, answer }) => {
   const model = stringOf(member(request, "model")) ?? stringOf(member(answer, "model")) ?? "";
-  return unit("web_search", searchingModel.test(model) ? 1 : undefined);
+  return searchingModel.test(model) ? unit("web_search", 1) : nothing;
 };
 
 /**
@@ -105,7 +107,7 @@ function videoOf(answer: unknown): FurtherCounts {
 
 /** How units other than tokens are read. */
 const readers: Readonly<Record<CountedUnit, Reader>> = {
-  none: () => ({}),
+  none: () => nothing,
   pages: ({ answer }) => unit("pages", numberOf(member(member(answer, "usage_info"), "pages_processed"))),
   search_units: ({ answer }) => unit("search_units", numberOf(member(member(answer, "usage"), "search_units"))),
   seconds: readSeconds,

@@ -14,10 +14,9 @@ import { Placeholders } from "../../guardrails/values/placeholders.ts";
 import { hopHeader } from "../../lib/headers.ts";
 import { stringOf } from "../../lib/json.ts";
 import { modelsInBody } from "../../providers/core/model-names.ts";
-import type { OperationName } from "../../providers/core/operations.ts";
 import type { ConfigNode, InheritedSettings } from "../../routing/config.ts";
 import { toHookResults } from "../facts/hook-results.ts";
-import { kindOf, type RequestKind } from "../facts/request-types.ts";
+import type { RequestKind } from "../facts/request-types.ts";
 import { requireRequest } from "./guardrail-output.ts";
 import { hooksFailed, TargetGuard } from "./target-guard.ts";
 
@@ -142,7 +141,7 @@ export class RequestGuard {
     const guard = new TargetGuard({ requestType, addsToStreams: !isFixed, hooks, context }, subject, outcome);
     const log = guard.note();
     if (outcome.isDenied) throw this.#deny(subject, outcome, log);
-    requireRequest(requestType, request, outcome.body);
+    if (outcome.isTransformed) requireRequest(requestType, request, outcome.body);
     return guard;
   }
 
@@ -174,11 +173,6 @@ function toDenial({ results }: PhaseOutcome, { unreadBecause }: RequestKind): st
     return `Cannot make this call: the guardrail ${names} cannot inspect the body, which ${unreadBecause}`;
   }
   return `Cannot make this call: the guardrail ${names} cannot inspect it and denies uninspected requests`;
-}
-
-/** The guardrails of a request for a unified operation. */
-export function createRequestGuard(name: OperationName, saved: SavedView, context: CallerContext): RequestGuard {
-  return new RequestGuard(kindOf(name), saved, context);
 }
 
 /** Status of a forwarded response, from the results of the guardrails before it. */

@@ -172,14 +172,10 @@ export class TargetGuard {
       provider: this.#parts.context.log.provider ?? provider,
       request: this.#sent,
       response: { body: answer, status: 200, isTransformed: false },
-      placeholders: this.#placeholders(),
+      // each call of the provider begins with those of the request
+      placeholders: new Placeholders(subject.placeholders),
       metadata,
     };
-  }
-
-  /** Placeholders of a response: each call of the provider begins with those of the request. */
-  #placeholders(): Placeholders {
-    return new Placeholders(this.#subject.placeholders);
   }
 
   /** Runs the output guardrails on a response. */
@@ -363,7 +359,8 @@ export class TargetGuard {
     // a stored response is made of what was sent
     const isStored = window !== undefined && this.#store !== undefined;
     const isWatched = isStored || hooks.informed.length + hooks.later.after.length > 0;
-    const checks = window && new WindowChecks(window, context.services.clock, this.#placeholders());
+    const { placeholders } = this.#subject;
+    const checks = window && new WindowChecks(window, context.services.clock, new Placeholders(placeholders));
     // clients of other routes accept only the route's own events
     const addsResults = this.#parts.addsToStreams && !strict;
     const before = this.#before.results;

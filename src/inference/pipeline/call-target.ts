@@ -3,7 +3,7 @@ import type { CallerContext } from "../../context.ts";
 import type { DialectOptions, StoreResponse } from "../../dialects/types.ts";
 import { isJsonType } from "../../endpoint/body.ts";
 import { UpstreamError } from "../../errors.ts";
-import { type ExactNumbers, type ShelteredBytes, shelterIntegers } from "../../lib/exact-numbers.ts";
+import { type ExactNumbers, shelterIntegers } from "../../lib/exact-numbers.ts";
 import { isObject } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { beginningOf, withoutMedia } from "../../logs/body.ts";
@@ -84,7 +84,7 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext)
     noteOriginal(bytes, context, true);
     throw toProviderError(upstream, toFailureText(bytes), context);
   }
-  const exact = readExactly(bytes, upstream, { run, context });
+  const exact = run.operation.media.isHeavy ? undefined : shelterIntegers(bytes, context.numbers);
   const text = toText(exact?.bytes ?? bytes, slug);
   const body = parseAnswer(text, slug, media);
   const { error, choices } = isObject(body) ? body : {};
@@ -103,17 +103,6 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext)
   headers["content-type"] = "application/json";
   if (exact) return { status: upstream.status, headers, body: toText(bytes, slug) };
   return { status: upstream.status, headers, body: text, parsed: { text, value: body } };
-}
-
-/**
- * A response whose numbers must be preserved as written while it is converted; undefined where conversion loses none.
- */
-function readExactly(
-  bytes: Uint8Array,
-  upstream: Response,
-  { run: { operation }, context: { numbers } }: { run: Run; context: CallerContext },
-): ShelteredBytes | undefined {
-  return operation.media.isHeavy || !isSuccess(upstream) ? undefined : shelterIntegers(bytes, numbers);
 }
 
 /** The client's response where the upstream's was converted. */

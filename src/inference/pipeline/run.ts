@@ -24,8 +24,9 @@ import { toAutoRecord } from "../choice/auto-log.ts";
 import { findUnfit, type UnfitLeaves } from "../choice/model-fit.ts";
 import { toHookResults } from "../facts/hook-results.ts";
 import { isStreamed, modelOf } from "../facts/operation-facts.ts";
+import { kindOf } from "../facts/request-types.ts";
 import { withinRequest } from "../guard/request-deadline.ts";
-import { createRequestGuard } from "../guard/request-guard.ts";
+import { RequestGuard } from "../guard/request-guard.ts";
 import { answerSoftly } from "../guard/soft-denial.ts";
 import { noteShadow } from "../shadow/shadow.ts";
 import { toStreamed } from "../stream/replay.ts";
@@ -171,7 +172,9 @@ function createCaller<Request extends Record<string, unknown>>(
 ): Caller<Reply> {
   const { view } = config;
   const { prompt } = context.log;
-  const guard = stepsOf(config, context.services).guards ? createRequestGuard(operation, view, context) : undefined;
+  const guard = stepsOf(config, context.services).guards
+    ? new RequestGuard(kindOf(operation), view, context)
+    : undefined;
   return {
     async call(attempt: PlannedAttempt, { deadline }) {
       const { settings } = attempt;

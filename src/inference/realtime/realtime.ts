@@ -27,8 +27,9 @@ import { type Attempt, endCall, timesOf } from "../call/attempt.ts";
 import { openUpstream } from "../call/call-upstream.ts";
 import { routingHeaders, toProviderError } from "../call/provider-response.ts";
 import { sessionEvents } from "../facts/operation-facts.ts";
+import { kindOf } from "../facts/request-types.ts";
 import { withinRequest } from "../guard/request-deadline.ts";
-import { createRequestGuard } from "../guard/request-guard.ts";
+import { RequestGuard } from "../guard/request-guard.ts";
 import type { TargetGuard } from "../guard/target-guard.ts";
 import type { Caller } from "../pipeline/execute.ts";
 import { planRequest, runPlan } from "../pipeline/run.ts";
@@ -222,7 +223,7 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
   const config = await readRequestConfig(context, model);
   context.log.named = config.named ?? null;
   const plan = planRequest(config, model === undefined ? {} : { model }, { context });
-  const guard = createRequestGuard("realtime", config.view, context);
+  const guard = new RequestGuard(kindOf("realtime"), config.view, context);
   const listModels = () => modelsOfSession(session);
   const caller: Caller<OpenSession> = {
     async call(attempt, { deadline }) {

@@ -138,6 +138,7 @@ type ChatAdapter = OperationAdapter<"chat">;
 interface Fitting {
   request: ChatRequest;
   facts: ModelFacts;
+  /** Names of functions that the host does not take. */
   names: ToolNames | undefined;
 }
 
@@ -168,11 +169,6 @@ class FittingReader {
     return made;
   }
 
-  /** Names of functions that the host does not take. */
-  names(request: ChatRequest, options: ConversionOptions): ToolNames | undefined {
-    return this.read(request, options)?.names;
-  }
-
   /** The chat in the form of its target. */
   fit(request: ChatRequest, options: ConversionOptions): ChatRequest {
     const fitting = this.read(request, options);
@@ -201,19 +197,19 @@ export function fitAdapter(adapter: ChatAdapter, fit: FitOptions): ChatAdapter {
     },
     fromUpstream(body, request, options) {
       const answer = adapter.fromUpstream?.(body, request, options);
-      const names = reader.names(request, options);
+      const names = reader.read(request, options)?.names;
       if (!names) return answer;
       const given = answer ?? body;
       return isObject(given) ? (restoreToolNames(given, names) as ChatResponse) : answer; // the same shape, other names
     },
     streamMapper(request, options) {
       const mapper = adapter.streamMapper?.(request, options);
-      const names = mapper && reader.names(request, options);
+      const names = mapper && reader.read(request, options)?.names;
       return names ? withNames(mapper, names) : mapper;
     },
     chunkCorrector(request, options) {
       const inner = adapter.chunkCorrector?.(request, options);
-      const names = reader.names(request, options);
+      const names = reader.read(request, options)?.names;
       // a stream that is mapped is not corrected
       if (!names || (!inner && adapter.streamMapper?.(request, options))) return inner;
       return correctNames(inner, names);
