@@ -1,3 +1,4 @@
+import { memoizeText } from "../lib/bounded-map.ts";
 import type { Mac } from "../lib/hash.ts";
 import { WeightedCache } from "../lib/weighted-cache.ts";
 
@@ -5,6 +6,8 @@ import { WeightedCache } from "../lib/weighted-cache.ts";
 const shortest = 1_024;
 /** Most strings that are remembered, at about 250 bytes each. */
 const mostStrings = 32 * 1024;
+/** Most owners whose digests are remembered. */
+const mostOwners = 1_000;
 
 /** Whose strings are searched, and what for. */
 interface CleanOwner {
@@ -21,10 +24,17 @@ interface CleanOwner {
 export class CleanStrings {
   readonly #mac: Mac;
   readonly #known = new WeightedCache<true>(mostStrings);
+  readonly #digestOfOwner: (owner: string) => string | undefined;
 
   /** @param mac Under a random key. One that returns promises remembers nothing. */
   constructor(mac: Mac) {
     this.#mac = mac;
+    this.#digestOfOwner = memoizeText(mostOwners, (owner) => this.#digestOf(owner));
+  }
+
+  #digestOf(text: string): string | undefined {
+    const digest = this.#mac(text);
+    return typeof digest === "string" ? digest : undefined;
   }
 
   /** Strings that are remembered. */
@@ -36,8 +46,9 @@ export class CleanStrings {
   nameOf(text: string, { tenant, rules }: CleanOwner): string | undefined {
     // strings of which UTF-8 is not exact would share their digests
     if (text.length < shortest || !text.isWellFormed()) return undefined;
-    const digest = this.#mac(`${tenant}\n${rules}\n${text}`);
-    return typeof digest === "string" ? digest : undefined;
+    const digest = this.#digestOf(text);
+    // a digest of all three would copy the text
+    return digest && `${this.#digestOfOwner(`${tenant}\n${rules}`)} ${digest}`;
   }
 
   /** Whether nothing was found in the string with this name. */

@@ -31,6 +31,17 @@ test("a text that was clean is still searched by guardrails that look for other 
   }
 });
 
+test("a text in which no credential was found is still searched by guardrails that look for other kinds", async () => {
+  const strings = [`${long} AKIAFAKE0FAKE0FAKE00 ${long}`, long];
+  for (let turn = 0; turn < 3; turn++) {
+    assert.equal(await send(strings, { "default.secrets": { kinds: ["JWT"] } }), 200);
+    assert.equal(await send(strings, { "default.secrets": { kinds: ["AWS_KEY"] } }), 446);
+    assert.equal(await send(strings, { "default.secrets": {} }), 446);
+    assert.equal(await send([long, long], { "default.secrets": {} }), 200);
+    assert.equal(await send(strings, { "gateway.pii": {} }), 200);
+  }
+});
+
 test("a text with a value is denied each time, and so is one that differs from a clean text in a character", async () => {
   const clean = `${long} jo.example.com ${long}`;
   for (let turn = 0; turn < 3; turn++) {

@@ -1,11 +1,11 @@
 import * as v from "valibot";
 import { bothPhases, type Check } from "../types.ts";
-import { ValueFinder } from "../values/finder.ts";
+import { ValueFinder, type ValueKind } from "../values/finder.ts";
 import { secretKinds } from "../values/secret-kinds.ts";
 import { searchValues, type ValueSearch, windowOf } from "../values/value-check.ts";
 
 /** Most guardrails look for all kinds: they share what finds them. */
-const allKinds = new ValueFinder(secretKinds);
+const allKinds = toSearch(secretKinds);
 const names = secretKinds.map(({ name }) => name);
 
 const Secrets = v.pipe(
@@ -18,11 +18,15 @@ const Secrets = v.pipe(
   v.check(({ redact, not }) => !redact || !not, "cannot have both redact and not"),
   v.check(({ redact, restore }) => redact || !restore, "cannot have restore without redact"),
   v.transform(({ kinds, ...others }): ValueSearch => {
-    const finder = kinds ? new ValueFinder(secretKinds.filter(({ name }) => kinds.includes(name))) : allKinds;
-    // most text has no beginning of a credential: it is searched as fast as its digest is made
-    return { ...others, finder, noun: "credentials" };
+    const wanted = kinds ? toSearch(secretKinds.filter(({ name }) => kinds.includes(name))) : allKinds;
+    return { ...others, ...wanted, noun: "credentials" };
   }),
 );
+
+/** What finds kinds of credentials, and its name. */
+function toSearch(kinds: readonly ValueKind[]): Pick<ValueSearch, "finder" | "rules"> {
+  return { finder: new ValueFinder(kinds), rules: `default.secrets ${kinds.map(({ name }) => name).join()}` };
+}
 
 /** Characters of a stream that are held back where a credential is only detected: its beginning suffices. */
 const detected = 512;
