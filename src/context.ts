@@ -3,6 +3,7 @@ import type { Principal } from "./auth/principal.ts";
 import type { ScimAuthenticator } from "./auth/scim-token.ts";
 import type { ResponseCache } from "./cache/response-cache.ts";
 import type { SemanticSettings } from "./cache/semantic-settings.ts";
+import type { BackgroundWork } from "./context/background-work.ts";
 import { type CallRecord, createCallRecord, type OuterRequest, type SettledRequest } from "./context/call-record.ts";
 import type { HeaderServices } from "./context/header-services.ts";
 import type { Hops } from "./context/hops.ts";
@@ -10,15 +11,12 @@ import type { LimitServices } from "./context/limit-services.ts";
 import type { LoadServices } from "./context/load.ts";
 import type { ProviderRules } from "./context/provider-rules.ts";
 import type { ApartCall, ShadowCopies } from "./context/shadow.ts";
-import type { BatchWork } from "./control/batches.ts";
 import type { ConsoleState } from "./control/console/console-state.ts";
 import type { ControlPlane } from "./control/control-plane.ts";
 import type { FileStorage } from "./control/files/storage.ts";
-import type { LogExportWork } from "./control/log-exports.ts";
 import type { ContentRules } from "./control/sealed-contents.ts";
 import type { SingleSignOn } from "./control/single-sign-on.ts";
 import type { StoredResponses } from "./control/stored-responses.ts";
-import type { VectorStores } from "./control/vector-stores/vector-stores.ts";
 import type { VerdictFeedback } from "./control/verdict-feedback.ts";
 import type { FeedbackStore } from "./db/stores/feedback.ts";
 import type { LogSegmentStore } from "./db/stores/log-segments.ts";
@@ -106,6 +104,8 @@ export interface ConnectionInfo {
   readonly isUnguarded?: boolean;
   /** Id of the log row whose request this is, once more; for internal requests only. */
   readonly replayOf?: string;
+  /** The request is a part of an eval; for internal requests only. */
+  readonly isEval?: boolean;
   /** The gateway sends the request beside those of callers; for internal requests only. */
   readonly apart?: ApartCall;
   /** Called with the log row of the request; for internal requests only. */
@@ -155,7 +155,7 @@ interface Metrics {
 }
 
 /** Objects that live as long as the gateway. Only endpoint handlers see all of them. */
-export interface Services extends LoadServices, LimitServices, HeaderServices {
+export interface Services extends BackgroundWork, LoadServices, LimitServices, HeaderServices {
   readonly clock: Clock;
   /** Unix milliseconds for periods and retention: a jump of the clock moves it only if it lasts. */
   readonly steadyTime: () => number;
@@ -194,9 +194,6 @@ export interface Services extends LoadServices, LimitServices, HeaderServices {
   /** Which fields of saved contents are secret. */
   readonly contentRules: ContentRules;
   readonly files: FileStorage;
-  readonly batches: BatchWork;
-  readonly vectorStores: VectorStores;
-  readonly logExports: LogExportWork;
   readonly mcpServers: McpServers;
   readonly mcp: McpState;
   /** The authorization server for MCP servers. */

@@ -1,5 +1,6 @@
 import { type AlertRunner, createAlertRunner } from "./admin/alert-rules/runner.ts";
 import { adminEndpoints } from "./admin/endpoints.ts";
+import { createEvalRunner, type EvalRunner } from "./admin/evals/runner.ts";
 import { createLogExportRunner, type LogExportRunner } from "./admin/log-exports/runner.ts";
 import { metricsPath } from "./admin/metrics.ts";
 import type { FirstKeys } from "./auth/first-start.ts";
@@ -62,6 +63,7 @@ interface RunningGateway {
   vectorRunner: VectorRunner;
   exportRunner: LogExportRunner;
   alertRunner: AlertRunner;
+  evalRunner: EvalRunner;
   firstKeys: FirstKeys | undefined;
   stopTimers(): void;
   /** Ends what keeps the last known state of the database. */
@@ -152,14 +154,17 @@ const idle = { stop: async () => {} };
 function startRunners(
   options: GatewayOptions,
   { services, database }: Pick<RunningGateway, "services" | "database">,
-): Pick<RunningGateway, "batchRunner" | "vectorRunner" | "exportRunner" | "alertRunner"> {
-  if (options.owner) return { batchRunner: idle, vectorRunner: idle, exportRunner: idle, alertRunner: idle };
+): Pick<RunningGateway, "batchRunner" | "vectorRunner" | "exportRunner" | "alertRunner" | "evalRunner"> {
+  if (options.owner) {
+    return { batchRunner: idle, vectorRunner: idle, exportRunner: idle, alertRunner: idle, evalRunner: idle };
+  }
   const warn = warnOf(options);
   services.limitAlerts.start();
   return {
     batchRunner: createBatchRunner({ ...defaultBatches, ...options.batches, services, warn }),
     vectorRunner: createVectorRunner({ services, warn }),
     exportRunner: createLogExportRunner({ services, warn }),
+    evalRunner: createEvalRunner({ services, warn }),
     alertRunner: createAlertRunner({
       services,
       store: new AlertRuleStore(database),
@@ -188,7 +193,8 @@ async function closeRunning(open: RunningGateway, activity: ReturnType<typeof cr
   open.services.limitQueues.drain(0);
   // their rows are written before the log closes
   await endStreams(open.services);
-  await Promise.all([open.batchRunner.stop(batchCloseMs), open.vectorRunner.stop(0), open.alertRunner.stop(0)]);
+  const stops = [open.batchRunner.stop(batchCloseMs), open.evalRunner.stop(batchCloseMs)];
+  await Promise.all([...stops, open.vectorRunner.stop(0), open.alertRunner.stop(0)]);
   await abortCalls(open.services, activity);
   await open.exportRunner.stop();
   open.stopTimers();
@@ -282,6 +288,7 @@ export function createGateway(options: GatewayOptions = {}): Gateway {
       const streams = running?.services.streams;
       await Promise.all([
         running?.batchRunner.stop(timeoutMs),
+        running?.evalRunner.stop(timeoutMs),
         running?.vectorRunner.stop(0),
         activity.settle(() => (streams?.size ?? 0) === 0, timeoutMs),
       ]);

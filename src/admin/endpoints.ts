@@ -14,6 +14,7 @@ import { apiKeyEndpoints } from "./api-keys/api-keys.ts";
 import { auditLogEndpoints } from "./audit-logs.ts";
 import { cacheEndpoints } from "./cache.ts";
 import { configEndpoints } from "./configs.ts";
+import { evalRunEndpoints } from "./evals/eval-runs.ts";
 import { exampleSetEndpoints } from "./evals/example-sets.ts";
 import { feedbackEndpoints } from "./feedback.ts";
 import { checkCatalogEndpoint } from "./guardrails/catalog.ts";
@@ -67,6 +68,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...targetHealthEndpoints,
   ...alertRuleEndpoints,
   ...exampleSetEndpoints,
+  ...evalRunEndpoints,
   ...feedbackEndpoints,
   ...cacheEndpoints,
   ...configEndpoints,

@@ -38,11 +38,11 @@ export function publishOf({ owner, crew }: GatewayOptions): ((event: RoutingEven
 /** Connects a process to the owner of its log and counters. */
 export async function joinOwner(
   owner: SteadyLink,
-  { control, batches, vectorStores, routing }: Services,
+  { control, batches, vectorStores, evalRuns, routing }: Services,
 ): Promise<void> {
   owner.answer("routing", ({ value }) => routing.follow(value as RoutingEvent));
   owner.answer("look", () => control.follower.look());
-  for (const work of [batches, vectorStores]) work.onWake(() => owner.current?.tell("wake", null));
+  for (const work of [batches, vectorStores, evalRuns]) work.onWake(() => owner.current?.tell("wake", null));
   // the last greeting: what came before is all that the owner needs to know
   owner.greet((link) => link.tell("synced", null));
   owner.start();
@@ -143,6 +143,7 @@ export function serveCrew(crew: Crew, { services, writer }: OwnerParts): () => P
       wake() {
         services.batches.wake();
         services.vectorStores.wake();
+        services.evalRuns.wake();
       },
       hooks: ({ value }) => writer.traceHooks?.(value as LateHooks[]),
       metrics: () => writer.metrics(),

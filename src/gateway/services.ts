@@ -2,7 +2,6 @@ import { defaultKeyPrefix } from "../auth/api-key.ts";
 import { readConcurrencyLimits } from "../context/concurrency.ts";
 import { Hops } from "../context/hops.ts";
 import type { Limits, RunningCall, RunningStream, Services } from "../context.ts";
-import { createBatchWork } from "../control/batches.ts";
 import { createS3Pieces } from "../control/files/pieces.ts";
 import { createFileStorage } from "../control/files/storage.ts";
 import { createLogExportWork } from "../control/log-exports.ts";
@@ -12,9 +11,11 @@ import type { ContentRules } from "../control/sealed-contents.ts";
 import type { Vault } from "../control/vault.ts";
 import { VectorStores } from "../control/vector-stores/vector-stores.ts";
 import { createVerdictFeedback } from "../control/verdict-feedback.ts";
+import { createWokenWork } from "../control/woken-work.ts";
 import { isRefusedStatement } from "../db/client.ts";
 import { createBatchStore } from "../db/stores/batches.ts";
 import { createContentSealingStore } from "../db/stores/content-sealing.ts";
+import { EvalRunStore } from "../db/stores/eval-runs.ts";
 import { createFeedbackStore } from "../db/stores/feedback.ts";
 import { createLogExportStore } from "../db/stores/log-exports.ts";
 import { createIndexStores } from "../db/stores/log-index.ts";
@@ -331,7 +332,8 @@ function createOwnStore(
   });
   const { stores, vault } = control;
   const vectorStores = new VectorStores({ store: new VectorStoreStore(database), stores, vault, clock });
-  return { files, batches: createBatchWork(createBatchStore(database)), vectorStores };
+  const batches = createWokenWork(createBatchStore(database));
+  return { files, batches, vectorStores, evalRuns: createWokenWork(new EvalRunStore(database)) };
 }
 
 /** What ends requests that lead back here; the id is the same in all processes of an installation. */

@@ -37,11 +37,11 @@ const LoggedUsage = v.object({
 const PriceSource = v.picklist(["list", "integration", "fallback", "provider"]);
 export type PriceSource = v.InferOutput<typeof PriceSource>;
 
-const otherSources = ["console", "custom", "otel", "check"] as const;
+const otherSources = ["console", "custom", "otel", "check", "eval"] as const;
 
 /**
  * Where a request comes from, if a program did not send it to the gateway: `console` for a session of the console, `custom`
- * for reports to `POST /logs`, `otel` for spans of OpenTelemetry, `check` for checks of targets.
+ * for reports to `POST /logs`, `otel` for spans of OpenTelemetry, `check` for checks of targets, `eval` for runs of example sets.
  */
 const OtherSource = v.picklist(otherSources);
 

@@ -51,6 +51,12 @@ const makers: Record<string, { key?: string; make?(): Promise<unknown>; deletion
     make: () => own("POST /alert-rules", { name: unique(), metric: "requests", threshold: 1, destinations: [] }),
   },
   "/example-sets": { make: () => own("POST /example-sets", { name: unique(), examples: [{ variables: {} }] }) },
+  "/eval-runs": {
+    make: async () => {
+      const { id } = await own("POST /example-sets", { name: unique(), examples: [{ body: { model: "echo-1" } }] });
+      return own("POST /eval-runs", { example_set: id, variants: [{ model: "@nobody/m" }], budget_usd: 1 });
+    },
+  },
   "/guardrails": { make: () => own("POST /guardrails", { name: unique(), checks, actions: {} }) },
   "/admin/v2/guardrails": {
     key: adminKey,

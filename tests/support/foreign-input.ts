@@ -23,6 +23,7 @@ const steps = within("Steps");
 const readers: Readonly<Record<string, Bound>> = {
   "src/admin/api-keys/api-key-record.ts": own("scopes of a row"),
   "src/admin/core/json-column.ts": own("a copy of a value"),
+  "src/admin/evals/answer-seal.ts": own("a sealed answer"),
   "src/admin/evals/example-files.ts": own("examples of a version"),
   "src/admin/scim/filter.ts": tried("SCIM filters"),
   "src/auth/authenticate.ts": own("scopes of a row"),

@@ -25,6 +25,7 @@ import { shownBy } from "../core/shown-row.ts";
 import { requireOrganisation } from "../core/workspace-records.ts";
 import { readExamples, readUploaded, writeExamples } from "./example-files.ts";
 import { readLogExamples, requireExamplesSeen } from "./log-examples.ts";
+import { removeRuns } from "./remove-runs.ts";
 
 /** Most sets of a workspace, and versions of a set. */
 const maxSets = 500;
@@ -132,7 +133,7 @@ async function createSet(call: AdminCall<CreateExampleSet>, { tenant, id, slug }
 }
 
 /** A version of a set: the one that is named, or the newest. */
-async function findVersion(
+export async function findVersion(
   { stores }: AdminCall<unknown>,
   set: ExampleSetRow,
   version = set.version,
@@ -187,10 +188,17 @@ async function listExamples(call: AdminCall<undefined>, { row }: FoundSet) {
   return { data, total: all.length, has_more: offset + data.length < all.length };
 }
 
-/** What removes the versions of a set; the cleanup removes their files. */
-async function removeVersions({ stores }: AdminCall<undefined>, { row, tenant }: FoundSet) {
+/** What removes the versions and runs of a set; the cleanup removes their files. */
+async function removeVersions(call: AdminCall<undefined>, { row, tenant }: FoundSet) {
+  const { stores } = call;
+  const runs = await stores.evalRuns.all(tenant, { where: { setId: row.id } });
   const files = stores.exampleVersions.values(tenant, "fileId", { setId: row.id });
   return [
+    ...removeRuns(
+      call,
+      tenant,
+      runs.map(({ id }) => id),
+    ),
     stores.gatewayFiles.update(tenant, { id: files }, { status: "deleted" }),
     stores.exampleVersions.remove(tenant, { setId: row.id }),
   ];

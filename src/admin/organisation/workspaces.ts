@@ -210,15 +210,8 @@ const dependents = [
 ];
 /** Kinds of record that are deleted with their workspace. */
 const companions = [
-  ...([
-    "collections",
-    "labels",
-    "modelAliases",
-    "alertRules",
-    "alertEvents",
-    "exampleSets",
-    "exampleVersions",
-  ] as const),
+  ...(["collections", "labels", "modelAliases", "alertRules", "alertEvents"] as const),
+  ...(["exampleSets", "exampleVersions", "evalRuns", "evalAnswers"] as const),
   ...(["usageLimitPolicies", "rateLimitPolicies", "labelPolicies", "mcpConnections"] as const),
 ];
 

@@ -475,4 +475,16 @@ export const migrations: readonly Migration[] = [
       "CREATE INDEX `example_set_versions_tenant` ON `example_set_versions` (`organisation_id`,`workspace_id`,`created_at`);",
     ],
   },
+  {
+    id: "0038_eval_runs",
+    readableSince: "0033_labels",
+    statements: [
+      "CREATE TABLE `eval_answers` (\n\t`run_id` text NOT NULL,\n\t`example` integer NOT NULL,\n\t`variant` integer NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`log_id` text,\n\t`status` integer NOT NULL,\n\t`latency_ms` real NOT NULL,\n\t`input_tokens` integer NOT NULL,\n\t`output_tokens` integer NOT NULL,\n\t`cost` integer,\n\t`verdicts` text NOT NULL,\n\t`sealed` text NOT NULL,\n\t`rating` integer,\n\t`rated_by` text,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`run_id`, `example`, `variant`)\n);",
+      "CREATE INDEX `eval_answers_tenant` ON `eval_answers` (`organisation_id`,`workspace_id`,`created_at`);",
+      "CREATE TABLE `eval_runs` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`api_key_id` text NOT NULL,\n\t`set_id` text NOT NULL,\n\t`version` integer NOT NULL,\n\t`name` text,\n\t`variants` text NOT NULL,\n\t`checks` text NOT NULL,\n\t`winner_by` text NOT NULL,\n\t`min_pass_rate` real NOT NULL,\n\t`budget` integer NOT NULL,\n\t`concurrency` integer NOT NULL,\n\t`status` text NOT NULL,\n\t`failure` text,\n\t`total` integer NOT NULL,\n\t`done` integer DEFAULT 0 NOT NULL,\n\t`failed` integer DEFAULT 0 NOT NULL,\n\t`cost` integer DEFAULT 0 NOT NULL,\n\t`promoted` text,\n\t`turn` integer DEFAULT 0 NOT NULL,\n\t`lease_owner` text,\n\t`lease_until` integer DEFAULT 0 NOT NULL,\n\t`created_by` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`ended_at` integer,\n\t`expires_at` integer\n);",
+      "CREATE INDEX `eval_runs_tenant` ON `eval_runs` (`organisation_id`,`workspace_id`,`created_at`);",
+      "CREATE INDEX `eval_runs_set` ON `eval_runs` (`set_id`,`created_at`);",
+      "CREATE INDEX `eval_runs_work` ON `eval_runs` (`status`,`lease_until`);",
+    ],
+  },
 ];

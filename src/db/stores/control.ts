@@ -5,7 +5,7 @@ import { apiKeys } from "../tables/api-keys.ts";
 import { gatewayBatches } from "../tables/batches.ts";
 import { configs, configVersions } from "../tables/configs.ts";
 import { deployments } from "../tables/deployments.ts";
-import { exampleSets, exampleVersions } from "../tables/evals.ts";
+import { evalAnswers, evalRuns, exampleSets, exampleVersions } from "../tables/evals.ts";
 import { gatewayFiles } from "../tables/files.ts";
 import { guardrails, guardrailVersions } from "../tables/guardrails.ts";
 import { integrationModels, integrations, integrationWorkspaces, providers } from "../tables/integrations.ts";
@@ -148,6 +148,8 @@ export function createControlStores(database: Database) {
     logExports: createTenantStore(database, logExports),
     exampleSets: createTenantStore(database, exampleSets),
     exampleVersions: createTenantStore(database, exampleVersions),
+    evalRuns: createTenantStore(database, evalRuns),
+    evalAnswers: createTenantStore(database, evalAnswers),
     audit: createAuditStore(database),
   };
 }

@@ -73,6 +73,7 @@ function findObstacle(operation: OperationName, request: object, context: Caller
   if (!operationFacts[operation].isCached) return "requests of this type are not cached";
   if (context.connection.replayOf !== undefined) return "a replay asks its provider";
   if (context.connection.apart) return "a copy asks its provider";
+  if (context.connection.isEval) return "an eval asks its provider";
   // their events hold parts of images, which no stored response has
   if (operationFacts[operation].media === "images" && isStreamed(operation, request))
     return "streams of images are not cached";

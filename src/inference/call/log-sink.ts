@@ -85,6 +85,7 @@ export function toDetails({ context, status, error, endedAt }: FinishedCall): Lo
   if (context.sessionId !== null) details.session_id = context.sessionId;
   if (principal.userId !== null) details.user_id = principal.userId;
   if (principal.isOfConsole) details.source = "console";
+  if (context.connection.isEval) details.source = "eval";
   addPriceDetails(details, log);
   addClientDetails(details, context);
   addRareDetails(details, log);

@@ -58,7 +58,7 @@ export const logFilters: readonly LogFilter[] = [
   filter("prompt_slug"),
   filter("virtual_key"),
   filter("cache_status", ["HIT", "SEMANTIC HIT", "MISS", "SEMANTIC MISS", "DISABLED", "REFRESH"]),
-  filter("source", ["gateway", "console", "custom", "otel", "check"]),
+  filter("source", ["gateway", "console", "custom", "otel", "check", "eval"]),
   filter("span_id"),
   filter("variant"),
   filter("shadow", ["true", "false"]),
