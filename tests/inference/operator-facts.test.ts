@@ -107,6 +107,38 @@ test("chats of OpenAI's own clients are fitted to what the operator says", async
   });
 });
 
+test("what the operator says for lists of models leaves a chat as it was sent", async () => {
+  const anyOf = [{ type: "object", properties: { a: {} }, required: ["a"] }];
+  const sent = {
+    model: future,
+    messages: [{ role: "user", content: "Hello" }],
+    tools: [{ type: "function", function: { name: "draw", parameters: { anyOf } } }],
+  };
+  const listed = {
+    contextWindow: 128_000,
+    inputs: ["text"],
+    outputs: ["text"],
+    takesTools: true,
+    reasons: false,
+  } as const;
+  const rows = [{ match: [future], facts: { ...listed, maxInputTokens: 100_000, retiredOn: "2030-01-01" } }];
+  await withGateway({ facts: { openai: { rows } }, provider: "openai" }, async (place) => {
+    const send = async () => {
+      const init = {
+        method: "POST",
+        headers: requestHeaders({ "x-gateway-provider": "@own" }),
+        body: JSON.stringify(sent),
+      };
+      const response = await place.gateway.fetch("/v1/chat/completions", init);
+      assert.equal(response.status, 200, await response.text());
+      return JSON.parse(place.upstream.requests.at(-1)?.text ?? "{}");
+    };
+    assert.deepEqual(await send(), sent);
+    await done(putModel(place, { contextWindow: 64_000 }));
+    assert.deepEqual(await send(), sent);
+  });
+});
+
 test("facts of the integration precede the file's, and those the built-in table's", async () => {
   const model = "gpt-5";
   const facts: OperatorFacts = { openai: { rows: [{ match: ["gpt-5*"], facts: { sampling: "any" } }] } };

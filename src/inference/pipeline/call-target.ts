@@ -11,6 +11,7 @@ import { type Destination, productName } from "../../providers/core/call.ts";
 import { readFailure, statusOfErrorBody } from "../../providers/core/failures.ts";
 import { modelsInBody } from "../../providers/core/model-names.ts";
 import { BinaryAnswer, type OperationName, type Operations } from "../../providers/core/operations.ts";
+import { toConversionFacts } from "../../providers/core/operator-facts.ts";
 import type { CallFailure, ConversionOptions, OperationAdapters } from "../../providers/core/types.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
 import type { ModelFacts } from "../../schemas/model-facts.ts";
@@ -164,14 +165,15 @@ interface Received {
   headers?: Headers;
 }
 
-/** What the operator says of a model: in the integration first, then in the file. */
+/** What the operator says of how a model is called: in the integration first, then in the file. */
 function operatorFactsOf(
   { provider, managed }: Destination,
   { operatorFacts }: ProviderRules,
   model: string | undefined,
 ): ModelFacts | undefined {
-  const ofFile = operatorFacts && model !== undefined ? operatorFacts(provider.slug, model) : undefined;
-  const ofModel = managed?.modelFacts;
+  const listed = operatorFacts && model !== undefined ? operatorFacts(provider.slug, model) : undefined;
+  const ofFile = listed && toConversionFacts(listed);
+  const ofModel = managed?.modelFacts && toConversionFacts(managed.modelFacts);
   return ofFile && ofModel ? { ...ofFile, ...ofModel } : (ofModel ?? ofFile);
 }
 

@@ -119,8 +119,10 @@ function find(context: CallerContext, view: WorkspaceView, model: string | undef
   if ((view.blocksInlineConfig || context.services.savedOnly) && !isUnguarded) requireSavedOnly(context);
   const mayBeName = model !== undefined && (view.modelAliases !== undefined || model.startsWith("pc-"));
   const found = mayBeName ? configOfModel(model, context, view) : undefined;
-  if (found?.named)
-    return found.named.isConfig ? found : { ...found, ...legacyRetry(context, view), named: found.named };
+  if (found?.named) {
+    const retry = found.named.isConfig ? undefined : legacyRetry(context, view);
+    return retry ? { ...found, ...retry, named: found.named } : found;
+  }
   if (isUnguarded || ignoresConfig) return impliedConfig(view, context.services);
   const text = context.header("config");
   if (text === null) {

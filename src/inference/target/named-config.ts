@@ -88,11 +88,11 @@ function isLocked(context: CallerContext, view: WorkspaceView): boolean {
 function fromAlias(alias: StoredAlias, context: CallerContext, view: WorkspaceView): RequestConfig | undefined {
   if (isLocked(context, view)) return undefined;
   requireUsable(alias, context, view);
-  const known = aliasConfigs.get(view) ?? new Map<string, RequestConfig>();
-  const { name } = alias.row;
-  const config = known.get(name) ?? readAlias(alias, view, context.services);
-  known.set(name, config);
-  aliasConfigs.set(view, known);
+  const ofView = aliasConfigs.get(view) ?? new Map<string, RequestConfig>();
+  const known = ofView.get(alias.row.name);
+  if (known) return known;
+  const config = readAlias(alias, view, context.services);
+  aliasConfigs.set(view, ofView.set(alias.row.name, config));
   return config;
 }
 

@@ -5,6 +5,29 @@ import { createFactReader } from "./model-facts.ts";
 /** Finds what the operator says of a provider's model; undefined where that is nothing. */
 export type OperatorFactReader = (provider: string, model: string) => ModelFacts | undefined;
 
+/** Facts that lists of models show and choices between models use. No conversion reads them. */
+const listedFacts: ReadonlySet<string> = new Set<keyof ModelFacts>([
+  "contextWindow",
+  "maxInputTokens",
+  "inputs",
+  "outputs",
+  "takesTools",
+  "reasons",
+  "retiredOn",
+]);
+
+const conversionFacts = new WeakMap<ModelFacts, ModelFacts | null>();
+
+/** What conversions need of the operator's facts; undefined where that is nothing, so that a request stays as it is. */
+export function toConversionFacts(facts: ModelFacts): ModelFacts | undefined {
+  const known = conversionFacts.get(facts);
+  if (known !== undefined) return known ?? undefined;
+  const read = Object.entries(facts).filter(([name]) => !listedFacts.has(name));
+  const made: ModelFacts | null = read.length > 0 ? Object.fromEntries(read) : null;
+  conversionFacts.set(facts, made);
+  return made ?? undefined;
+}
+
 /**
  * Facts of models in the form of the operator's file.
  *
