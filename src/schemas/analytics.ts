@@ -133,3 +133,20 @@ export function groupResponse(name: string, value: v.GenericSchema) {
     ),
   });
 }
+
+/** Response of a series endpoint: a figure of the groups with most of it, and of all others together. */
+export function seriesResponse(name: string, value: v.GenericSchema) {
+  const points = { total: number, former: number, points: v.array(number) };
+  return v.object({
+    object: v.literal("analytics-series"),
+    figure: text,
+    /** All requests of the period, and of the period of the same length before. */
+    summary: v.object({ total: number, former: number }),
+    /** `former`: the point at the same distance from the start of the period before. */
+    data_points: v.array(v.object({ ...time, total: number, former: number })),
+    /** Those with most first. Their points are those of `data_points`. */
+    data: v.array(v.object({ [name]: value, ...points })),
+    /** The groups without separate points; null without any. */
+    other: v.nullable(v.object({ groups: number, ...points })),
+  });
+}

@@ -34,6 +34,7 @@ export function createLogReaderThread(location: DatabaseLocation, contents: LogC
     cacheSummary: (question) => ask({ kind: "cacheSummary", question }),
     periodSummary: (question) => ask({ kind: "periodSummary", question }),
     groups: (question) => ask({ kind: "groups", question }),
+    series: (question) => ask({ kind: "series", question }),
     async close() {
       if (thread && !thread.ended) await thread.ask({ kind: "close" });
       await thread?.end();

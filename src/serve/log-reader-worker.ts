@@ -84,6 +84,8 @@ async function answer(request: ReaderRequest): Promise<unknown> {
       return reader.periodSummary(request.question);
     case "groups":
       return reader.groups(request.question);
+    case "series":
+      return reader.series(request.question);
     default:
       await database.close();
       return forgetUnused();

@@ -208,6 +208,9 @@ const rules: readonly Rule[] = [
   ...["POST /logs/exports/{id}/start", "POST /logs/exports/{id}/cancel", "GET /logs/exports/{id}/download"].map(
     (route): Rule => [route, "any", "logs.export"],
   ),
+  ...analytics
+    .filter((path) => path.startsWith("groups/") && !/(?:ai-models|workspaces)$/.test(path))
+    .map((path): Rule => [`GET /analytics/${path.replace("groups/", "series/")}`, "any", "analytics.view"]),
   ...analytics.map((path): Rule => [`GET /analytics/${path}`, "any", "analytics.view"]),
   ["GET /health/summary", "any", "analytics.view"],
   ["GET /health/targets", "any", "analytics.view"],

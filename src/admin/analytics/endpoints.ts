@@ -5,16 +5,19 @@ import { jsonTextReply, type Reply } from "../../lib/reply.ts";
 import { labelField, metadataField } from "../../logs/index/fields.ts";
 import { CacheTotals } from "../../logs/read/cache-graphs.ts";
 import { graphs } from "../../logs/read/graphs.ts";
-import { fieldsOfGroups, groupings } from "../../logs/read/groups.ts";
+import { fieldsOfSeries } from "../../logs/read/group-series.ts";
+import { fieldsOfGroups, type GroupField, type Grouping, groupings } from "../../logs/read/groups.ts";
+import { figureSums, type SummedFigure } from "../../logs/read/period-summary.ts";
 import {
   CacheSummary,
   type GraphName,
   graphResponses,
   groupResponse,
   PeriodSummary as PeriodSummaryResponse,
+  seriesResponse,
 } from "../../schemas/analytics.ts";
 import { toCall } from "../core/endpoint.ts";
-import { readPage } from "../core/request.ts";
+import { readChoice, readPage, readWhole } from "../core/request.ts";
 import { idsBetween } from "../core/row-filters.ts";
 import { type AnalyticsCall, commonParameters, readRequestFilter } from "./filters.ts";
 import { groupParameters, orderOfGraphs, readGroupQuery } from "./group-query.ts";
@@ -61,12 +64,33 @@ async function workspaceNames({ stores, tenant }: AnalyticsCall): Promise<Readon
   return new Map(rows.map(({ id, slug }) => [id, slug]));
 }
 
+/** The field of a grouping; that of a key in the path where it has none. */
+function fieldOf({ params }: AnalyticsCall, { field }: Grouping): GroupField {
+  const { labelName, metadataKey = "" } = params;
+  return field ?? (labelName === undefined ? metadataField(metadataKey) : labelField(labelName));
+}
+
+/** Reads a figure by group over time, and of the period before. */
+async function readSeries(call: AnalyticsCall, grouping: Grouping): Promise<string> {
+  readPage(call.query);
+  const field = fieldOf(call, grouping);
+  const figure = readChoice(call.query, "figure", summedFigures) ?? "requests";
+  const top = readWhole(call.query, "top", { min: 1, max: mostSeries }) ?? usualSeries;
+  const { from, to, ...wanted } = await readWanted(call, {
+    fields: fieldsOfSeries({ figure, field }),
+    ...(grouping.isOrganisationWide && { widest: "organisation" }),
+  });
+  const names = field === "workspace" ? { names: await workspaceNames(call) } : {};
+  const ids = idsBetween({ from: formerStart(from, to), to });
+  const { value } = grouping;
+  return call.context.services.logReader.series({ ...wanted, ...ids, from, to, figure, top, field, value, ...names });
+}
+
 async function readGroups(call: AnalyticsCall, name: string): Promise<string> {
   const grouping = groupings[name] ?? { summary: "", value: name };
   const access = await readFigureAccess(call.context);
   const query = readGroupQuery(call.query, grouping, access.denied);
-  const { labelName, metadataKey = "" } = call.params;
-  const field = grouping.field ?? (labelName === undefined ? metadataField(metadataKey) : labelField(labelName));
+  const field = fieldOf(call, grouping);
   const {
     from: _from,
     to: _to,
@@ -85,6 +109,19 @@ const row = {
   tag: "Analytics",
   access: { keys: "any", scopes: ["analytics.view"] },
 } as const;
+
+/** Groups with separate points, of a call that does not say. */
+const usualSeries = 8;
+const mostSeries = 20;
+const summedFigures = Object.keys(figureSums) as SummedFigure[]; // its own keys
+
+const seriesParameters: readonly QueryParameter[] = [
+  { name: "figure", description: `What is added up: ${summedFigures.join(", ")}; default requests` },
+  {
+    name: "top",
+    description: `Groups with separate points, 1 to ${mostSeries}, default ${usualSeries}: the others are added up`,
+  },
+];
 
 const withGroupParameters: readonly QueryParameter[] = [...commonParameters, ...groupParameters];
 
@@ -160,5 +197,19 @@ export const analyticsEndpoints: readonly AdminEndpoint[] = [
       },
       (call) => readGroups(call, name),
     ),
+  ),
+  ...Object.entries(groupings).flatMap(([name, grouping]) =>
+    // two of them are other names of others, for released clients
+    name === "ai-models" || name === "workspaces"
+      ? []
+      : defineFigures(
+          {
+            path: `/v1/analytics/series/${name}`,
+            summary: `${grouping.summary}, over time and beside the period before`,
+            query: [...commonParameters, ...seriesParameters],
+            response: seriesResponse(grouping.value, grouping.field === "status" ? v.number() : v.string()),
+          },
+          (call) => readSeries(call, grouping),
+        ),
   ),
 ];

@@ -17,7 +17,7 @@ import type { Places } from "./sums.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** A field that requests are grouped by. */
-type GroupField = StringFieldName | "status";
+export type GroupField = StringFieldName | "status";
 
 /** A way to group requests. */
 export interface Grouping {
@@ -146,6 +146,16 @@ function findFirst(
   });
 }
 
+/** For each row of a block the place of its group. */
+export function groupPlacesOf(groups: Interned, block: RowBlock, field: GroupField): Places {
+  return field === "status" ? groups.placesOfNumbers(block.numbers(field)) : groups.placesOf(block.strings(field));
+}
+
+/** The value of a group in the response. */
+export function groupValue(text: string, field: GroupField, names?: ReadonlyMap<string, string>): string | number {
+  return field === "status" ? Number(text) : (names?.get(text) ?? text);
+}
+
 /** Groups of requests while they are found. */
 export class GroupRun {
   readonly #grouping: Pick<Grouping, "value" | "asStrings">;
@@ -170,7 +180,7 @@ export class GroupRun {
 
   /** @throws {InvalidRequestError} AB01, if there are too many groups. */
   add(block: RowBlock, isPart: boolean): void {
-    const places = this.#placesOf(block);
+    const places = groupPlacesOf(this.#groups, block, this.#field);
     const groups = this.#groups.size;
     if (groups > maxGroups) {
       const param = "time_of_generation_min";
@@ -178,12 +188,6 @@ export class GroupRun {
       throw new InvalidRequestError(message, { code: "AB01", param });
     }
     this.#measures.add(block, { places, groups, isPart });
-  }
-
-  #placesOf(block: RowBlock): Places {
-    const field = this.#field;
-    if (field === "status") return this.#groups.placesOfNumbers(block.numbers(field));
-    return this.#groups.placesOf(block.strings(field));
   }
 
   /** Groups of the page, and how many there are. */
@@ -220,8 +224,7 @@ export class GroupRun {
   }
 
   #valueOf(group: number): string | number {
-    const value = this.#groups.at(group);
-    return this.#field === "status" ? Number(value) : (this.#names?.get(value) ?? value);
+    return groupValue(this.#groups.at(group), this.#field, this.#names);
   }
 
   async #toRow(group: number): Promise<Record<string, unknown>> {

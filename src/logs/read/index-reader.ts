@@ -13,6 +13,7 @@ import { scanRows } from "../index/scan-rows.ts";
 import { toRow, withoutContents } from "../row.ts";
 import { CacheTotals } from "./cache-graphs.ts";
 import { graphs } from "./graphs.ts";
+import { GroupSeries } from "./group-series.ts";
 import { GroupRun } from "./groups.ts";
 import type {
   GraphQuestion,
@@ -24,6 +25,7 @@ import type {
   PeriodQuestion,
   SearchPage,
   SearchQuestion,
+  SeriesQuestion,
   WantedRows,
 } from "./log-reader.ts";
 import { PeriodSummary } from "./period-summary.ts";
@@ -104,6 +106,10 @@ class IndexReader implements LogReader {
 
   groups(question: GroupsQuestion): Promise<string> {
     return this.#withVocabularies(question, (vocabularyOf) => this.#groups(question, vocabularyOf(question.field)));
+  }
+
+  series(question: SeriesQuestion): Promise<string> {
+    return this.#withVocabularies(question, (vocabularyOf) => this.#series(question, vocabularyOf(question.field)));
   }
 
   #withVocabularies({ scope }: WantedRows, answer: (of: (field: string) => Vocabulary) => Promise<string>) {
@@ -240,6 +246,14 @@ class IndexReader implements LogReader {
     await this.#scan(question, { fields: run.fields, feedback }, (block, isPart) => run.add(block, isPart));
     const { total, data } = await run.finish();
     return JSON.stringify({ object: "list", ...(hasTotal && { total }), data });
+  }
+
+  async #series(question: SeriesQuestion, vocabulary: Vocabulary): Promise<string> {
+    const run = new GroupSeries(question, vocabulary);
+    await this.#scan(question, { fields: run.fields }, (block, isPart) => run.addTotals(block, isPart));
+    run.choose();
+    await this.#scan(question, { fields: run.fields }, (block, isPart) => run.add(block, isPart));
+    return JSON.stringify(run.finish());
   }
 }
 

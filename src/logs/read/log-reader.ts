@@ -3,6 +3,7 @@ import type { GraphName } from "../../schemas/analytics.ts";
 import type { DeniedFields } from "../denied-fields.ts";
 import type { FoundRow } from "../index/find-rows.ts";
 import type { RowFilter } from "../index/row-test.ts";
+import type { SeriesOptions } from "./group-series.ts";
 import type { GroupOptions } from "./groups.ts";
 import type { SearchedSide } from "./search/search-rows.ts";
 
@@ -67,6 +68,9 @@ export interface PeriodQuestion extends WantedRows {
 /** Groups of rows. */
 export interface GroupsQuestion extends WantedRows, GroupOptions {}
 
+/** A figure by group over time, of a period and of the one before it, whose rows are wanted too. */
+export interface SeriesQuestion extends WantedRows, SeriesOptions {}
+
 /** Reads the log for lists, exports and analytics. Hosts may do it on another thread. */
 export interface LogReader {
   /** The newest rows: their ids and batches. */
@@ -89,6 +93,8 @@ export interface LogReader {
    * @throws {InvalidRequestError} AB01, if there are too many groups.
    */
   groups(question: GroupsQuestion): Promise<string>;
+  /** A figure by group over time, in JSON. */
+  series(question: SeriesQuestion): Promise<string>;
   /** Ends what runs. */
   close(): Promise<void>;
 }

@@ -25,18 +25,44 @@ function totalOf(sums: Sums, first: number, end: number): number {
   return total;
 }
 
-function sumTally(
-  name: string,
-  fields: readonly FieldName[],
-  rules: { add: (sums: Sums, block: RowBlock, places: Places) => void; round?: (sum: number) => number },
-) {
-  const { add, round = (sum: number) => sum } = rules;
+/** A figure that is a sum over rows. */
+export interface FigureSum {
+  readonly fields: readonly FieldName[];
+  /** Parts of other rows count too. */
+  readonly addsParts?: boolean;
+  add(sums: Sums, block: RowBlock, places: Places): void;
+  round?(sum: number): number;
+}
+
+/** Figures that can be added up: over time, over groups, over both. */
+export const figureSums = {
+  requests: { fields: [], add: (sums, _, places) => sums.countRows(places) },
+  error_count: { fields: ["status"], add: (sums, block, places) => sums.countRows(places, failuresOf(block)) },
+  cost: {
+    fields: ["cost"],
+    addsParts: true,
+    add: (sums, block, places) => sums.addRows(places, block.numbers("cost")),
+    round: toCents,
+  },
+  total_tokens: {
+    fields: ["totalTokens"],
+    addsParts: true,
+    add: (sums, block, places) => sums.addRows(places, block.numbers("totalTokens")),
+  },
+  cache_hits: { fields: ["cacheStatus"], add: (sums, block, places) => sums.countRows(places, cacheHitsOf(block).any) },
+} as const satisfies Readonly<Record<string, FigureSum>>;
+
+export type SummedFigure = keyof typeof figureSums;
+
+function sumTally([name, figure]: [string, FigureSum]): Tally {
+  const { fields, addsParts = false, round = (sum: number) => sum } = figure;
   return {
     fields,
+    addsParts,
     start(places: number) {
       const sums = new Sums(places);
       return {
-        add: (block: RowBlock, at: Places) => add(sums, block, at),
+        add: (block: RowBlock, at: Places) => figure.add(sums, block, at),
         show: (first: number, end: number) => ({ [name]: round(totalOf(sums, first, end)) }),
       };
     },
@@ -76,24 +102,7 @@ function latencyTally(pause: Pause): Tally {
 }
 
 const talliesOf = (pause: Pause): readonly Tally[] => [
-  sumTally("requests", [], { add: (sums, _, places) => sums.countRows(places) }),
-  sumTally("error_count", ["status"], { add: (sums, block, places) => sums.countRows(places, failuresOf(block)) }),
-  {
-    ...sumTally("cost", ["cost"], {
-      add: (sums, block, places) => sums.addRows(places, block.numbers("cost")),
-      round: toCents,
-    }),
-    addsParts: true,
-  },
-  {
-    ...sumTally("total_tokens", ["totalTokens"], {
-      add: (sums, block, places) => sums.addRows(places, block.numbers("totalTokens")),
-    }),
-    addsParts: true,
-  },
-  sumTally("cache_hits", ["cacheStatus"], {
-    add: (sums, block, places) => sums.countRows(places, cacheHitsOf(block).any),
-  }),
+  ...Object.entries(figureSums).map(sumTally),
   latencyTally(pause),
 ];
 
