@@ -14,6 +14,7 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
   models: ["models", "models --json --url https://gateway.example.com"],
   try: ["try echo-1 --provider echo", "try @main/gpt-4o-mini --prompt Hello"],
   "configs explain": ["configs explain my-config", "configs explain ./config.json --model gpt-4o-mini"],
+  "eval run": ["eval run capitals --variant model=@main/gpt-4o-mini --check contains --budget 0.5 --fail-under 0.9"],
   logs: ["logs --limit 20", "logs --follow --status 500"],
   apply: ["apply -f gateway.yaml --plan", "apply -f gateway.yaml"],
   export: ["export --output gateway.yaml"],

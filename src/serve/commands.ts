@@ -17,6 +17,7 @@ import { type Command, type Outcome, UsageError, withDatabase } from "./command.
 import { describeCompletion } from "./completion.ts";
 import { doctorCommand } from "./doctor-command.ts";
 import { loadUsedSettings, nodeMac } from "./environment.ts";
+import { evalCommands } from "./eval-commands.ts";
 import { checkHealth } from "./health-command.ts";
 import { importCommands } from "./import-commands.ts";
 import { type LogsOptions, logFilterNames, showLogs } from "./logs-command.ts";
@@ -354,6 +355,7 @@ export const commands: readonly Command[] = [
     },
   },
   ...callCommands,
+  ...evalCommands,
   ...stateCommands,
   doctorCommand,
   ...backupCommands,

@@ -35,7 +35,51 @@ test("configs explain shows what the config of a file would do", async () => {
   assert.match(lines.join("\n"), /"provider": "echo"/);
 });
 
+test("eval run waits for a run, shows its variants, and ends with 1 below --fail-under", async () => {
+  const post = async (path: string, body: object) => {
+    const headers = { "x-gateway-api-key": fakeWorkspaceKey, "content-type": "application/json" };
+    const response = await fetch(`${gateway.url}/v1${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    return (await response.json()) as { id: string; slug: string };
+  };
+  const { slug } = await post("/configs", { name: "Echo", config: { provider: "echo" } });
+  const example = (content: string, expected: string) => ({
+    body: { model: "echo-1", messages: [{ role: "user", content }] },
+    expected,
+  });
+  const set = await post("/example-sets", { name: "Echoes", examples: [example("One", "One"), example("Two", "2")] });
+  const file = join(createFolder(), "schema.json");
+  writeFileSync(file, '{"type": "object"}');
+  const variants = ["--variant", `config=${slug},name=plain`, "--variant", `config=${slug},model=echo-2`];
+  const checks = [
+    "--check",
+    "exact",
+    "--check",
+    "contains=o",
+    "--check",
+    "contains=x",
+    "--check",
+    `json_schema=${file}`,
+  ];
+  const run = ["eval", "run", set.slug, ...variants, "--budget", "1", ...place];
+  const { code, lines, problems } = await answerCommand([...run, ...checks]);
+  assert.deepEqual([code, problems], [0, []]);
+  assert.match(
+    lines[1] ?? "",
+    /^\* plain {2}passed 0\.250 \(exact 0\.500, contains 0\.500, contains 2 0\.000, json_schema /,
+  );
+  const low = await answerCommand([...run, "--check", "exact", "--fail-under", "0.6", "--json"]);
+  assert.deepEqual([low.code, low.problems.length], [1, 2]);
+  assert.match(low.problems[0] ?? "", /^plain passed 0\.500 of its checks, below 0\.6$/);
+  assert.equal(JSON.parse(low.lines.join("\n")).status, "completed");
+  assert.equal((await answerCommand([...run, "--check", "exact", "--fail-under", "0.5"])).code, 0);
+});
+
 for (const [what, args, code] of [
+  ["eval run without a variant", ["eval", "run", "x", "--budget", "1", ...place], 2],
+  ["eval run without a budget", ["eval", "run", "x", "--variant", "model=m", ...place], 2],
+  ["eval run with an unknown member", ["eval", "run", "x", "--variant", "size=m", "--budget", "1", ...place], 2],
+  ["eval run with an unknown check", ["eval", "run", "x", "--variant", "model=m", "--check", "toString", ...place], 2],
+  ["eval run of an unknown set", ["eval", "run", "gone", "--variant", "model=m", "--budget", "1", ...place], 1],
   ["models with a wrong key", ["models", "--url", gateway.url, "--key", "wrong-key-0000000000"], 1],
   ["models of a gateway that is away", ["models", "--url", "http://127.0.0.1:1", "--key", "k"], 1],
   ["models at no address", ["models", "--url", "nowhere", "--key", "k"], 2],
