@@ -35,7 +35,7 @@ interface Document {
 
 /** Routes whose types the console does not use: other protocols, and what is only passed on to a provider. */
 const left =
-  /^\/(v1\/)?(scim\/v2|assistants|threads|vector_stores|videos|fine_tuning|m\/|\.well-known)|^\/v1beta|^\/m\//;
+  /^\/(v1\/)?(scim\/v2|assistants|threads|vector_stores|videos|fine_tuning|\.well-known)|^\/v1beta|^\/m\/(?!\{slug\}\/mcp$)/;
 
 const methods = ["get", "post", "put", "patch", "delete"];
 

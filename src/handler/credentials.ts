@@ -3,7 +3,7 @@ import { authenticateSession, hasSessionToken } from "../console/session.ts";
 import { type CallerContext, clientAddressOf, type RequestContext, withCaller } from "../context.ts";
 import type { KeyEndpoint } from "../endpoint.ts";
 import { AuthenticationError } from "../errors.ts";
-import { bareKeyHeaders } from "../lib/secret-names.ts";
+import { bareKeyHeaders, callerKeyHeaders } from "../lib/secret-names.ts";
 import { isSocketHandshake, readProtocolKey } from "../lib/websocket.ts";
 
 /** What a request carries as credentials. */
@@ -77,6 +77,12 @@ function actAs(principal: Principal, context: RequestContext): CallerContext {
   // no key that could leak: a text nobody sends stands for it
   const gatewayKey = `acting-for-${crypto.randomUUID()}`;
   return withCaller(context, principal, { gatewayKey, providerCredential, providerAuthorization: undefined });
+}
+
+/** Whether a page of the console calls with its session, which checks where the page is from, and with no key. */
+export function hasOnlySession(context: RequestContext): boolean {
+  const isNamed = callerKeyHeaders.some((name) => context.headers.get(name) !== undefined);
+  return !isNamed && context.header("api-key") === null && hasSessionToken(context);
 }
 
 /** The caller behind a request. Nothing it sends besides the credential has a say in it. */

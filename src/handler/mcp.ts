@@ -5,7 +5,7 @@ import type { Reply } from "../lib/reply.ts";
 import { authenticateToken } from "../mcp/oauth/caller.ts";
 import { challengeOf } from "../mcp/oauth/challenge.ts";
 import { isKnownOrigin, nameOfHost, pageHeaders } from "../mcp/origins.ts";
-import { authenticateKey } from "./credentials.ts";
+import { authenticateKey, hasOnlySession } from "./credentials.ts";
 import { serveKeyed } from "./keyed.ts";
 
 /**
@@ -64,7 +64,7 @@ function toMcpRefusal(error: unknown): unknown {
 /** Authenticates the caller of an MCP server. */
 export async function authenticateMcp(context: RequestContext): Promise<CallerContext> {
   if (context.connection.actingFor) return authenticateKey(context, undefined);
-  requireKnownSource(context);
+  if (!hasOnlySession(context)) requireKnownSource(context);
   try {
     return await authenticateCaller(context);
   } catch (thrown) {

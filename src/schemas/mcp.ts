@@ -443,16 +443,8 @@ export const McpTestResult = v.object({
 });
 export type McpTestResult = v.InferOutput<typeof McpTestResult>;
 
-/** A tool, prompt, resource or resource template. */
-const Capability = v.object({
-  id: v.string(),
-  name: v.string(),
-  type: v.picklist(capabilityTypes),
-  enabled: v.boolean(),
-  /** Of resources. */
-  uri: nullableText,
-  /** Of resource templates. */
-  uri_template: nullableText,
+/** What a definition says. */
+const shownDefinition = {
   title: Unchecked,
   description: Unchecked,
   icons: Unchecked,
@@ -463,8 +455,23 @@ const Capability = v.object({
   arguments: Unchecked,
   mime_type: Unchecked,
   size: Unchecked,
+};
+
+/** A tool, prompt, resource or resource template. */
+const Capability = v.object({
+  id: v.string(),
+  name: v.string(),
+  type: v.picklist(capabilityTypes),
+  enabled: v.boolean(),
+  /** Of resources. */
+  uri: nullableText,
+  /** Of resource templates. */
+  uri_template: nullableText,
+  ...shownDefinition,
   /** Whether the definition is the approved one. */
   approval: v.picklist(["approved", "changed", "new"]),
+  /** The approved definition of a tool or prompt that changed since. */
+  approved_definition: v.nullable(v.object(shownDefinition)),
   /** Control and invisible characters of the definition that are left out here. */
   hidden_characters: v.number(),
   created_at: IsoTime,

@@ -117,6 +117,8 @@ for (const [query, wanted] of [
   ["prompt_token_min=1000000", ""],
   ["completion_token_max=0", ""],
   ["virtual_keys=none", ""],
+  ["mcp_server=none", ""],
+  ["mcp_tool=none", ""],
   ["configs=none", ""],
   ["prompt_slug=none", ""],
   ["span_id=none", ""],

@@ -3,39 +3,16 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { chat, fillStand } from "./data.ts";
-import { type ConsolePage, type ConsoleStand, listPages, noConsole, openStand } from "./support.ts";
-
-const hit = "globalThis.wasRun=true";
-const elsewhere = "https://elsewhere.example";
-
-const planted: readonly string[] = [
-  `<script>${hit}</script>`,
-  `<img src=x onerror="${hit}">`,
-  `<img src="${elsewhere}/a.png">`,
-  `<svg onload="${hit}"></svg>`,
-  `<svg><script>${hit}</script></svg>`,
-  `<iframe src="javascript:${hit}"></iframe>`,
-  `<iframe src="${elsewhere}"></iframe>`,
-  `<a href="javascript:${hit}">link</a>`,
-  `[link](javascript:${hit})`,
-  `[link](data:text/html,<script>${hit}</script>)`,
-  `![image](${elsewhere}/b.png)`,
-  `![image](${elsewhere}/c.png "title")`,
-  `<link rel=stylesheet href="${elsewhere}/d.css">`,
-  `<style>@import "${elsewhere}/e.css"; body{background:url(${elsewhere}/f.png)}</style>`,
-  `<form action="${elsewhere}"><button autofocus onfocus="${hit}">x</button></form>`,
-  `<math><mtext><img src=x onerror="${hit}"></mtext></math>`,
-  `"><body onload="${hit}">`,
-  `{{constructor.constructor("${hit}")()}}`,
-  "\u001b[31mred\u001b]8;;https://elsewhere.example\u0007link\u001b]8;;\u0007",
-  "\u202egnp.exe\u2066\u200bname",
-];
+import { assertHarmless as check, hit, planted } from "./planted.ts";
+import { type ConsoleStand, listPages, noConsole, openStand } from "./support.ts";
 
 let stand: ConsoleStand;
 before(async () => {
   if (noConsole) return;
   stand = await openStand();
   await fillStand(stand, `<img src=x onerror="${hit}">`);
+  const metadata = '{"constructor": "toString", "__proto__": "valueOf", "_user": "hasOwnProperty"}';
+  await chat(stand, "names of what every object has", {}, { "x-gateway-metadata": metadata });
   for (const text of planted) {
     const call = { id: "call_1", type: "function", function: { name: "look_up", arguments: JSON.stringify({ text }) } };
     await chat(stand, text, {
@@ -54,18 +31,6 @@ before(async () => {
   }
 });
 after(() => stand?.close());
-
-async function check(one: ConsolePage, address: string): Promise<void> {
-  assert.deepEqual(one.problems.splice(0), [], address);
-  assert.equal(await one.page.evaluate(() => Reflect.get(globalThis, "wasRun")), undefined, address);
-  const foreign = await one.page.evaluate(
-    () =>
-      document.querySelectorAll(
-        "script:not([src]), iframe, a[href^='javascript:'], a[href^='data:'], [onerror], [onload], [onfocus]",
-      ).length,
-  );
-  assert.equal(foreign, 0, address);
-}
 
 for (const who of ["workspaceKey", "adminKey"] as const) {
   test(`planted strings stay words on every page of the ${who}`, { skip: noConsole }, async () => {

@@ -85,7 +85,7 @@ function toneOf(word: string): Tone {
   const code = Number(word);
   if (code >= 500) return "bad";
   if (code >= 400) return "warn";
-  return code >= 200 ? "good" : (tones[word] ?? "quiet");
+  return code >= 200 ? "good" : ((Object.hasOwn(tones, word) ? tones[word] : undefined) ?? "quiet");
 }
 
 /** A state as a badge: HTTP statuses by their class, words by their meaning, anything else grey. */

@@ -92,6 +92,16 @@ export const pages: readonly PageEntry[] = [
     nav: { group: "connect", label: text.models.title, icon: "models" },
   },
   {
+    path: "/mcp-servers/$id/capability",
+    rows: ["GET /v1/mcp-servers/{slug}/capabilities"],
+    load: async () => ({ default: (await import("./tools/capability.tsx")).ServerCapability }),
+  },
+  {
+    path: "/mcp-integrations/$id/capability",
+    rows: ["GET /v1/mcp-integrations/{slug}/capabilities"],
+    load: async () => ({ default: (await import("./tools/capability.tsx")).IntegrationCapability }),
+  },
+  {
     path: "/settings",
     rows: ["GET /v1/organisations/{id}"],
     load: () => import("./organisation/settings.tsx"),

@@ -329,6 +329,11 @@ export const mcpServers = defineResource({
       load: async () => ({ default: (await import("@/resources/sections/capabilities.tsx")).ServerCapabilities }),
     },
     {
+      title: ofServers.connect,
+      row: "GET /v1/mcp-servers/{slug}",
+      load: () => import("@/resources/sections/mcp-connect.tsx"),
+    },
+    {
       title: ofServers.access,
       row: "GET /v1/mcp-servers/{slug}/user-access",
       load: () => import("@/resources/sections/user-access.tsx"),

@@ -17,8 +17,18 @@ interface Inference {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Whether and how this session calls models: requests belong to a workspace. */
-export function useInference(): Inference {
+/** What is called: models, or tools of MCP servers. */
+const needs = {
+  models: {
+    row: "POST /v1/chat/completions",
+    title: text.inference.noScope,
+    hint: text.inference.noScopeHint,
+  },
+  tools: { row: "POST /m/{slug}/mcp", title: text.inference.noToolScope, hint: text.inference.noToolScopeHint },
+} as const;
+
+/** Whether and how this session calls models or tools: requests belong to a workspace. */
+export function useInference(what: keyof typeof needs = "models"): Inference {
   const { principal, can } = useSession();
   const { current, all } = useWorkspace();
   const words = text.inference;
@@ -31,6 +41,6 @@ export function useInference(): Inference {
   if (principal.workspace_id === null) {
     return { obstacle: { title: words.adminKey, hint: words.adminKeyHint, needsKey: true }, headers: {} };
   }
-  const obstacle = { title: words.noScope, hint: words.noScopeHint, needsKey: false };
-  return { obstacle: can("POST /v1/chat/completions") ? undefined : obstacle, headers: {} };
+  const { row, title, hint } = needs[what];
+  return { obstacle: can(row) ? undefined : { title, hint, needsKey: false }, headers: {} };
 }

@@ -5,6 +5,7 @@ import { otherRecords } from "./en/other-records.ts";
 import { prompts } from "./en/prompts.ts";
 import { requests } from "./en/requests.ts";
 import { shared } from "./en/shared.ts";
+import { tools } from "./en/tools.ts";
 
 // A member may be a function where words depend on a value. Sections are those of the pages; what several pages share stands
 // in `common`.
@@ -16,5 +17,6 @@ export const en = {
   ...requests,
   ...prompts,
   ...checks,
+  ...tools,
   resources: { ...modelRecords, ...otherRecords },
 } as const;

@@ -46,6 +46,8 @@ const textFilters: readonly { name: string; field: StringFieldName; description:
   { name: "user_id", field: "user", description: "User of the key or token" },
   { name: "operation", field: "operation", description: "Operation, as the row shows it" },
   { name: "config", field: "config", description: "Slug of the saved config" },
+  { name: "mcp_server", field: "mcpServer", description: "Slug of the MCP server" },
+  { name: "mcp_tool", field: "mcpTool", description: "Tool of an MCP server that was called" },
   { name: "error", field: "error", description: "Code of the failure, or its type where it has no code" },
 ];
 

@@ -86,6 +86,8 @@ export const indexedFields = {
   zeroRetention: strings(({ labels }) => labels?.zero_retention?.toString()),
   /** Slug of the MCP server. */
   mcpServer: strings(({ mcp }) => mcp?.server),
+  /** The tool that was called. */
+  mcpTool: strings(({ mcp }) => (mcp?.method === "tools/call" ? mcp.name : null)),
   operation: strings(({ operation }) => operation),
   status: numbers(({ status }) => status),
   provider: strings(({ provider }) => provider),

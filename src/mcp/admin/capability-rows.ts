@@ -1,5 +1,5 @@
 import type { AdminCall } from "../../admin/core/endpoint.ts";
-import { readChoice, readPage, toIso } from "../../admin/core/request.ts";
+import { readChoice, readPage, readText, toIso } from "../../admin/core/request.ts";
 import type { McpCapabilityRow } from "../../db/tables/mcp.ts";
 import { isObject } from "../../lib/json.ts";
 import { type Capability, capabilityTypes } from "../../schemas/mcp.ts";
@@ -35,18 +35,11 @@ function approvalOf({ definitionHash, approvedHash }: McpCapabilityRow): "approv
   return approvedHash === definitionHash ? "approved" : "changed";
 }
 
-/** A capability as operators see it. */
-function toCapability(row: McpCapabilityRow, enabled: boolean): Capability {
-  const found = { count: 0 };
-  const cleaned = withoutHidden(row.definition ?? {}, found);
+/** The members of a definition as operators see them. */
+function toShown(stored: unknown, found: { count: number }) {
+  const cleaned = withoutHidden(stored ?? {}, found);
   const definition: Record<string, unknown> = isObject(cleaned) ? cleaned : {};
   return {
-    id: row.id,
-    name: shownName(row),
-    type: row.type,
-    enabled,
-    uri: row.type === "resource" ? row.name : null,
-    uri_template: row.type === "resource_template" ? row.name : null,
     title: definition.title ?? null,
     description: definition.description ?? null,
     icons: definition.icons ?? null,
@@ -57,7 +50,22 @@ function toCapability(row: McpCapabilityRow, enabled: boolean): Capability {
     arguments: definition.arguments ?? null,
     mime_type: definition.mimeType ?? null,
     size: definition.size ?? null,
+  };
+}
+
+/** A capability as operators see it. */
+function toCapability(row: McpCapabilityRow, enabled: boolean): Capability {
+  const found = { count: 0 };
+  return {
+    id: row.id,
+    name: shownName(row),
+    type: row.type,
+    enabled,
+    uri: row.type === "resource" ? row.name : null,
+    uri_template: row.type === "resource_template" ? row.name : null,
+    ...toShown(row.definition, found),
     approval: approvalOf(row),
+    approved_definition: isObject(row.approvedDefinition) ? toShown(row.approvedDefinition, { count: 0 }) : null,
     hidden_characters: found.count,
     created_at: toIso(row.createdAt),
     last_updated_at: row.lastUpdatedAt === 0 ? null : toIso(row.lastUpdatedAt),
@@ -107,8 +115,9 @@ export function listCapabilities<More extends object>(
     const ofKind = listed.filter((row) => row.type === kind);
     return { total: ofKind.length, enabled: ofKind.filter((row) => isEnabled(row)).length };
   };
+  const name = readText(query, "name");
   const wanted = listed
-    .filter((row) => type === undefined || row.type === type)
+    .filter((row) => (type === undefined || row.type === type) && (name === undefined || shownName(row) === name))
     .toSorted((a, b) => compare(a.type, b.type) || compare(a.name, b.name));
   const shown = wanted.slice(page.offset, page.offset + page.limit);
   return {

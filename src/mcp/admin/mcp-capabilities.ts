@@ -145,6 +145,7 @@ const integrationRow = { tag: "MCP integrations", path: "/v1/mcp-integrations/:s
 const serverRow = { tag: "MCP servers", path: "/v1/mcp-servers/:slug/capabilities" };
 const query = [
   { name: "type", description: "tool, prompt, resource or resource_template; default: all" },
+  { name: "name", description: "Those with this name, as the list shows it" },
   { name: "page", description: "Counted from 1" },
   { name: "page_size", description: "1 to 500; default 100" },
 ];

@@ -57,6 +57,8 @@ export const logFilters: readonly LogFilter[] = [
   filter("config"),
   filter("prompt_slug"),
   filter("virtual_key"),
+  filter("mcp_server"),
+  filter("mcp_tool"),
   filter("cache_status", ["HIT", "SEMANTIC HIT", "MISS", "SEMANTIC MISS", "DISABLED", "REFRESH"]),
   filter("source", ["gateway", "console", "custom", "otel", "check", "eval"]),
   filter("span_id"),

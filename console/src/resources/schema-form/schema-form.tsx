@@ -67,8 +67,8 @@ function marksIn(marks: FieldMarks, name: string | number): FieldMarks {
 }
 
 /** What is said at a member whose inside has no inputs of its own. */
-const markOf = (marks: FieldMarks, name: string | number): string | undefined =>
-  marks[name] ?? Object.values(marksIn(marks, name))[0];
+const markOf = (marks: FieldMarks, name: string): string | undefined =>
+  Object.hasOwn(marks, name) ? marks[name] : Object.values(marksIn(marks, name))[0];
 
 /** Inputs for the members of an object by its JSON schema. What the value has besides stays in it. */
 export function SchemaForm(props: SchemaFormProps): ReactNode {

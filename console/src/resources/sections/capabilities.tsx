@@ -4,6 +4,7 @@ import type { ReactNode } from "react";
 import type { AnswerOf, ApiRow } from "@/api/client.ts";
 import type { Attribute } from "@/components/attribute.ts";
 import { RecordTable } from "@/components/record-table.tsx";
+import { StatusBadge } from "@/components/value.tsx";
 import type { RowIn, SectionProps } from "@/resources/types.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/text.ts";
@@ -16,10 +17,34 @@ const fields = text.resources.fields;
 type McpServer = AnswerOf<"GET /v1/mcp-servers/{slug}">;
 type Capability = RowIn<AnswerOf<"GET /v1/mcp-integrations/{slug}/capabilities">>;
 
+/** Leads to the page of a capability of an integration or a server. */
+function nameColumn(page: string, slug: string): Attribute<Capability> {
+  return {
+    label: fields.name,
+    of: ({ name }) => name,
+    render: ({ type, name }) => (
+      <Anchor
+        component={Link}
+        to={`/${page}/${encodeURIComponent(slug)}/capability?${new URLSearchParams({ type, name })}`}
+        className="code"
+        inherit
+      >
+        {name}
+      </Anchor>
+    ),
+  };
+}
+
 const columns: readonly Attribute<Capability>[] = [
-  { label: fields.name, of: ({ name }) => name, kind: "code" },
   { label: fields.type, of: ({ type }) => type, kind: "word" },
   { label: fields.description, of: ({ description }) => description, wide: true },
+  {
+    label: text.common.status,
+    of: ({ approval }) => approval,
+    render: ({ approval }) =>
+      approval !== "approved" && <StatusBadge value="no_data" label={text.tools.approvals[approval]} />,
+    empty: "",
+  },
 ];
 
 interface CapabilitiesProps {
@@ -40,7 +65,7 @@ function Capabilities({ path, slug, row: writing, empty }: CapabilitiesProps): R
       {({ data }) => (
         <RecordTable
           label={words.capabilities}
-          columns={columns}
+          columns={[nameColumn(path.split("/")[2] ?? "", slug), ...columns]}
           rows={data}
           empty={empty}
           idOf={({ type, name }) => `${type} ${name}`}

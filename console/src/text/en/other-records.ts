@@ -79,6 +79,9 @@ export const otherRecords = {
     connectionsEmpty: "No user has connected an account.",
     disconnect: "Disconnect",
     state: "Connection",
+    connect: "Connect a client",
+    connectHint:
+      "Set GATEWAY_KEY to a key with the scope mcp.invoke. Clients that can sign in need no key: leave the header out.",
   },
   mcpClients: {
     one: "OAuth client",

@@ -32,6 +32,8 @@ export const prompts = {
   inference: {
     noScope: "Your session may not call models",
     noScopeHint: "Sign in with a key that has the scope completions.write.",
+    noToolScope: "Your session may not call tools",
+    noToolScopeHint: "Sign in with a key that has the scope mcp.invoke.",
     adminKey: "An admin key cannot call models",
     adminKeyHint: "Requests to models belong to a workspace. Create a workspace key, sign out, and sign in with it.",
     chooseHint: "Requests to models belong to a workspace. Choose one in the header.",

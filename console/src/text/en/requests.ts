@@ -113,6 +113,8 @@ export const requests = {
       error: "Error",
       config: "Config",
       prompt_slug: "Prompt",
+      mcp_server: "MCP server",
+      mcp_tool: "MCP tool",
       virtual_key: "Stored provider",
       cache_status: "Cache",
       source: "Source",
