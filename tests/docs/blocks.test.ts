@@ -79,8 +79,8 @@ const isRun = ({ path }: Page, { text }: Block): boolean =>
 
 const blocksToRun = (page: Page): Block[] => shellBlocks(page).filter((block) => isRun(page, block));
 
-/** Blocks that only set variables. Those of the README apply to every page. */
-const isSetting = ({ text }: Block): boolean => /^(?:export .*\n)+$/.test(text);
+/** Blocks that only set variables and name the program. Those of the README apply to every page. */
+const isSetting = ({ text }: Block): boolean => /^(?:(?:export |gateway\(\) ).*\n)+$/.test(text);
 
 /** The run of a page. */
 interface Run {
@@ -113,9 +113,9 @@ function writePrograms(): string {
 done
 cat "$NOTES/body"
 echo "$BLOCK $(sed -n 's/^HTTP[^ ]* \\([0-9]*\\).*/\\1/p' "$NOTES/head" | tail -1)" >> "$NOTES/answers"`,
-    npm: `[ "$1 $2" = "start --" ] || { echo "npm $*: only npm start -- runs in this test" >&2; exit 1; }
+    npm: `[ "$1" = start ] && [ "$2" = --silent ] && set -- start "\${@:3}"
+[ "$1 $2" = "start --" ] || { echo "npm $*: only npm start -- runs in this test" >&2; exit 1; }
 shift 2; ${serve}`,
-    gateway: serve,
   };
   for (const [name, text] of Object.entries(scripts)) {
     writeFileSync(join(folder, name), `#!/bin/bash\n${text}\n`);
