@@ -17,7 +17,8 @@ import { zstdCodec } from "../../src/serve/text-codec.ts";
 import { createRandom } from "../support/gateway.ts";
 import { purge } from "../support/log-lists.ts";
 import { plainDetails } from "../support/log-record.ts";
-import { rounds, sampleSeed } from "../support/sample.ts";
+import { runtime } from "../support/process.ts";
+import { isWhole, rounds, sampleSeed } from "../support/sample.ts";
 
 const minuteMs = 60_000;
 const redactor = createRedactor({ mac: () => "", keyPrefix: "gk", sensitiveNames: [], aliasPrefixes: [] });
@@ -123,18 +124,21 @@ function drawSession(random: () => number): Sent[] {
   });
 }
 
-test("random sessions are read as they were sent, after a restart and from an object store too", async () => {
-  const random = createRandom(sampleSeed);
+/** Sessions with one database. */
+const together = 100;
+const sessions = Number(process.env.GATEWAY_SESSIONS ?? (isWhole && runtime === "bun" ? 10_000 : rounds(together)));
+
+/** Stores sessions and reads them again, some after a restart, the last of them also from an object store. */
+async function storeAndRead(random: () => number, count: number, isLast: boolean): Promise<void> {
   const log = await openLog();
   const expected: [string, Sent, string][] = [];
-  const count = Number(process.env.GATEWAY_SESSIONS ?? rounds(100));
   for (let session = 0; session < count; session++) {
     const workspace = random() < 0.5 ? "w" : "w2";
-    const turns = drawSession(random);
+    const turns = random() < 0.5 ? drawSession(random) : drawAgentSession(random, []).map((body): Sent => [body, "{}"]);
     while (turns.length > 0) {
-      const together = turns.splice(0, 1 + Math.floor(random() * 2));
-      const ids = await log.append(together, workspace);
-      for (const [index, sent] of together.entries()) expected.push([ids[index] ?? "", sent, workspace]);
+      const batch = turns.splice(0, 1 + Math.floor(random() * 2));
+      const ids = await log.append(batch, workspace);
+      for (const [index, sent] of batch.entries()) expected.push([ids[index] ?? "", sent, workspace]);
     }
     if (random() < 0.02) log.restart();
   }
@@ -145,12 +149,21 @@ test("random sessions are read as they were sent, after a restart and from an ob
     }
   };
   await check();
-  if (count <= 1_000) {
+  if (isLast) {
     await log.moveAll();
     assert.deepEqual(await log.sizes(), []);
     await check();
   }
   await log.database.close();
+}
+
+test(`${sessions} random sessions are read as they were sent, after a restart and from an object store too`, {
+  timeout: 1_800_000,
+}, async () => {
+  const random = createRandom(sampleSeed);
+  for (let left = sessions; left > 0; left -= together) {
+    await storeAndRead(random, Math.min(left, together), left <= together);
+  }
 });
 
 const fakeKey = "sk-fake-0123456789abcdefghijkl";
@@ -169,13 +182,19 @@ const delicate = [
 ];
 
 /** Requests as agents send them, some of which are cut, or no JSON. */
-function drawAgentSession(random: () => number): string[] {
+function drawAgentSession(random: () => number, planted: readonly string[]): string[] {
   const below = (limit: number) => Math.floor(random() * limit);
   const pick = <Item>(items: readonly Item[]): Item => items[below(items.length)] as Item; // there are some
   const text = () =>
-    drawText(random, below(3_000)) + (random() < 0.3 ? pick(delicate) : "") + drawText(random, below(40));
+    drawText(random, below(3_000)) +
+    (planted.length > 0 && random() < 0.3 ? pick(planted) : "") +
+    drawText(random, below(40));
   const named = () => ({
-    [pick(["password", "token", "api_key", "name"])]: pick([text(), [text(), "x"], { text: text() }]),
+    [pick(planted.length > 0 ? ["password", "token", "api_key", "name"] : ["title", "name"])]: pick([
+      text(),
+      [text(), "x"],
+      { text: text() },
+    ]),
   });
   const message = () => ({
     role: "user",
@@ -205,7 +224,7 @@ test("of long bodies the same is masked, whatever of them the log has already", 
   const count = rounds(40);
   for (let session = 0; session < count; session++) {
     const secrets = random() < 0.5 ? credentials.slice(0, 1 + Math.floor(random() * 4)) : [];
-    for (const body of drawAgentSession(random)) {
+    for (const body of drawAgentSession(random, delicate)) {
       const sent: Sent[] = [
         [body, "{}"],
         [body, body],

@@ -77,6 +77,14 @@ function holdsFiles(body: unknown): boolean {
   );
 }
 
+const encoder = new TextEncoder();
+
+/** JSON as it is sent. Of a long one, the call and the log use the same bytes. */
+function writeJson(made: unknown, isLong: boolean): string | Uint8Array {
+  const text = JSON.stringify(made);
+  return isLong ? encoder.encode(text) : text;
+}
+
 /**
  * The body of an upstream's request with its headers: the bytes of the client where nothing changed. `made` is the
  * value of a JSON body.
@@ -98,7 +106,11 @@ export function encodeBody(
   const isForm = made instanceof FormRequest || operation.media.isForm || holdsFiles(made);
   if (!isForm) {
     const unchanged = isObject(made) ? received?.write(made) : undefined;
-    return { body: unchanged ?? JSON.stringify(made), headers: { "content-type": "application/json" }, made };
+    return {
+      body: unchanged ?? writeJson(made, isObject(made) && received !== undefined),
+      headers: { "content-type": "application/json" },
+      made,
+    };
   }
   const boundary = `form-${crypto.randomUUID()}`;
   const members = made instanceof FormRequest ? made.members : Object(made);
