@@ -24,6 +24,7 @@ export function PeriodPicker({ period, onChange }: PeriodPickerProps): ReactNode
     <Group gap="xs">
       <SegmentedControl
         aria-label={text.period.label}
+        style={{ maxWidth: "100%", overflowX: "auto" }}
         value={period.name ?? own}
         onChange={choose}
         data={[

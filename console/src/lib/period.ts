@@ -5,9 +5,16 @@ const hourMs = 3_600_000;
 /** Ranges by name, in milliseconds up to now. */
 const lengths = { "1h": hourMs, "24h": 24 * hourMs, "7d": 7 * 24 * hourMs, "30d": 30 * 24 * hourMs } as const;
 
-export type RangeName = keyof typeof lengths;
+/** A range up to now: of a length, or since the month began in UTC, as budgets count. */
+export type RangeName = keyof typeof lengths | "month";
 
-export const rangeNames: readonly RangeName[] = ["1h", "24h", "7d", "30d"];
+export const rangeNames: readonly RangeName[] = ["1h", "24h", "7d", "30d", "month"];
+
+/** Start of the month of a time, in UTC; `months` later with a number. */
+export function startOfMonth(time: number, months = 0): number {
+  const date = new Date(time);
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + months);
+}
 
 /** A range of time. */
 export interface Period {
@@ -19,7 +26,7 @@ export interface Period {
 }
 
 function isRangeName(value: string): value is RangeName {
-  return Object.hasOwn(lengths, value);
+  return value === "month" || Object.hasOwn(lengths, value);
 }
 
 /**
@@ -36,7 +43,7 @@ export function readPeriod(search: unknown, now: number, fallback: RangeName = "
   }
   const asked = textOf(range);
   const name = isRangeName(asked) ? asked : fallback;
-  return { name, from: now - lengths[name], to: now };
+  return { name, from: name === "month" ? startOfMonth(now) : now - lengths[name], to: now };
 }
 
 /** The period as members of an address. */

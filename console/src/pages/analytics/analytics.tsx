@@ -15,6 +15,7 @@ import { CacheSummary } from "./cache-summary.tsx";
 import { GraphPanel } from "./graph-panel.tsx";
 import { graphs } from "./graphs.ts";
 import { GroupPanel } from "./group-panel.tsx";
+import { SeriesPanel } from "./series-panel.tsx";
 
 const words = text.analytics;
 
@@ -60,6 +61,7 @@ export default function Analytics(): ReactNode {
         <GraphPanel key={graph.name} graph={graph} period={period} filters={filters} chooser={chooser} />
       )}
       {search.graph?.startsWith("cache/") === true && <CacheSummary period={period} filters={filters} />}
+      <SeriesPanel period={period} filters={filters} names={names} />
       <GroupPanel period={period} filters={filters} names={names} />
     </ListPage>
   );

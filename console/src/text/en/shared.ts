@@ -348,7 +348,7 @@ export const shared = {
   },
   period: {
     label: "Range of time",
-    ranges: { "1h": "1 hour", "24h": "24 hours", "7d": "7 days", "30d": "30 days" },
+    ranges: { "1h": "1 hour", "24h": "24 hours", "7d": "7 days", "30d": "30 days", month: "Month" },
     own: "Custom",
     any: "Any time",
     from: "From",
