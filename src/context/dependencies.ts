@@ -13,6 +13,8 @@ interface DependencyStates {
 
 export interface Dependencies {
   state(): DependencyStates;
+  /** Requests that were admitted by the share of this process, since its start. */
+  admittedByShares(): number;
 }
 
 /** What an operator may require for a node to be ready. */

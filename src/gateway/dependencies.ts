@@ -44,6 +44,7 @@ export function createDependencies({ database, limitStore, queue, snapshot }: De
       const timer = setInterval(look, probeEveryMs);
       return () => clearInterval(timer);
     },
+    admittedByShares: () => limitStore().outage?.().admitted ?? 0,
     state() {
       const outage = limitStore().outage?.();
       const startedFrom = snapshot?.startedFrom;

@@ -60,7 +60,7 @@ export function createMetrics(
         refused,
         unpriced: unpriced.counts(),
         load: { ...pressure.state(), running: concurrency.running },
-        dependencies: dependencies.state(),
+        dependencies: { ...dependencies.state(), admittedByShares: dependencies.admittedByShares() },
         copies: copies.counts(),
         waits: waits(),
         openBreakers: routing.breakers.countOpen(),

@@ -33,7 +33,7 @@ interface ProcessFacts {
   /** Requests that run, those that were refused before they began, by reason, and how late the event loop is. */
   load: { running: number; shed: ReadonlyMap<string, number>; lagSeconds: number };
   /** Whether what the gateway needs is there. */
-  dependencies: { database: string; redis?: string; limits: string };
+  dependencies: { database: string; redis?: string; limits: string; admittedByShares: number };
   /** Copies of requests for comparison, by what became of them. */
   copies: ReadonlyMap<string, number>;
   /** Requests that wait for room in limits. */
@@ -85,7 +85,7 @@ function toProcessText({ startedAt, ...stats }: ProcessStats): string {
 
 /** Requests that run or are refused, and what the gateway needs. */
 function toLoadText({ load, dependencies, queue }: Pick<ProcessFacts, "load" | "dependencies" | "queue">): string {
-  const { database, redis, limits } = dependencies;
+  const { database, redis, limits, admittedByShares } = dependencies;
   const away = new Map(
     Object.entries({ database, redis }).flatMap(([name, state]) => {
       return state === undefined ? [] : [[name, Number(state === "away")] as const];
@@ -104,6 +104,13 @@ function toLoadText({ load, dependencies, queue }: Pick<ProcessFacts, "load" | "
         "1 while each process admits its share of limits: the shared counters are away.",
       ),
       Number(limits === "shares"),
+    ),
+    toSingle(
+      counter(
+        "gateway_requests_by_shares_total",
+        "Requests admitted by the share of a process, without shared counters.",
+      ),
+      admittedByShares,
     ),
     toMapped(counter("gateway_shed_requests_total", "Requests refused with 503 before they began."), "by", shed),
     toSingle(gauge("gateway_running_requests", "Requests that run."), load.running),

@@ -128,8 +128,11 @@ export interface LimitStore {
    * @param counters All of them whose window lasts.
    */
   follow(counters: readonly CorrectedCounter[]): void;
-  /** Whether the counters that processes share are away, and where they are. Absent where none are shared. */
-  outage?(): { of: "redis" | "database"; isAway: boolean };
+  /**
+   * Whether the counters that processes share are away, where they are, and how many requests this process has admitted
+   * without them. Absent where none are shared.
+   */
+  outage?(): { of: "redis" | "database"; isAway: boolean; admitted?: number };
   /** Ends what runs in the background. Call it after the last request. */
   close(): Promise<void>;
 }

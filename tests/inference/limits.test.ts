@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { awayRedis } from "../support/away-redis.ts";
 import { call, done } from "../support/control.ts";
-import { createTemporaryFolder } from "../support/gateway.ts";
+import { adminKey, createTemporaryFolder } from "../support/gateway.ts";
 import {
   answerChat,
   becomes,
@@ -166,6 +166,17 @@ for (const strictLimits of [true, false]) {
       { ...awayRedis, strictLimits, warn: () => {} },
     ));
 }
+
+test("GET /metrics counts the requests that were admitted without Redis", () =>
+  withGateway(
+    async (parts) => {
+      const key = await makeKey(parts, rpm(2));
+      for (const wanted of [200, 200, 429]) assert.equal((await chat(parts, key)).status, wanted);
+      const response = await parts.gateway.fetch("/metrics", { headers: { "x-gateway-api-key": adminKey } });
+      assert.match(await response.text(), /^gateway_requests_by_shares_total 2$/m);
+    },
+    { ...awayRedis, warn: () => {} },
+  ));
 
 for (const [route, path, body] of [
   ["completions", "/v1/completions", { prompt: "Hi" }],

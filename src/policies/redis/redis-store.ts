@@ -83,6 +83,8 @@ export class RedisLimitStore implements LimitStore {
   #nodes: { count: number; at: number }[] = [];
   /** Counts while Redis is away. */
   #share: Ledger;
+  /** Requests that it admitted so far. */
+  #admittedHere = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** When counters agree next, in monotonic milliseconds, and after which pauses they do then. */
   #agreesAt: number;
@@ -382,6 +384,7 @@ export class RedisLimitStore implements LimitStore {
     await this.#hear(claims, buckets);
     const booked = this.#share.reserve(claims);
     if ("claim" in booked) return booked;
+    this.#admittedHere++;
     for (const bucket of buckets) this.#touch(bucket);
     const settle: Reservation["settle"] = (used) => {
       const increments = booked.settle(used);
@@ -448,8 +451,8 @@ export class RedisLimitStore implements LimitStore {
     return this.#changes.add(limit, name, used);
   }
 
-  outage(): { of: "redis"; isAway: boolean } {
-    return { of: "redis", isAway: this.#outage.isAway };
+  outage(): { of: "redis"; isAway: boolean; admitted: number } {
+    return { of: "redis", isAway: this.#outage.isAway, admitted: this.#admittedHere };
   }
 
   async close(): Promise<void> {
