@@ -54,7 +54,7 @@ function copyBefore(migration: string): string | undefined {
 /** Asserts that nothing failed, no stream was cut and each request has one row. */
 async function checkLoads(cluster: Cluster, loads: Readonly<Record<string, LoadCounts>>): Promise<void> {
   for (const [name, load] of Object.entries(loads)) {
-    console.log(`# ${name}: ${describeLoad(load)}, ${load.cut} cut`);
+    console.log(`# ${name}: ${describeLoad(load)}, ${load.cut} cut${load.resent.map((line) => `; ${line}`).join("")}`);
     assert.deepEqual([...load.statuses.keys()], [200], `${name}: ${load.problem}`);
     assert.deepEqual([load.failed, load.retried, load.cut], [0, 0, 0], name);
   }

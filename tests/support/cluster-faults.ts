@@ -153,7 +153,7 @@ function readByShares({ nodes }: Cluster): Promise<number[]> {
 }
 
 /** Measures the longest time in which this process, with its links, did nothing. */
-function watchStalls(): { end(): number } {
+export function watchStalls(): { end(): number } {
   let longest = 0;
   let last = performance.now();
   const look = () => {

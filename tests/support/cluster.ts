@@ -138,6 +138,8 @@ export interface LoadCounts {
   readonly statuses: Map<number, number>;
   /** Requests that were sent again because a node did not answer. */
   retried: number;
+  /** Of each of them, which node it was, how long it took and why it ended. */
+  readonly resent: string[];
   /** The nodes that did not answer. */
   readonly unanswered: Set<ClusterNode>;
   /** The longest time that a node took for an answer, in milliseconds, by node. */
@@ -175,6 +177,7 @@ export class ClusterLoad {
       served: [],
       statuses: new Map(),
       retried: 0,
+      resent: [],
       unanswered: new Set(),
       longest: new Map(),
       failed: 0,
@@ -228,9 +231,12 @@ export class ClusterLoad {
       if (request.streamMs !== undefined && !text.endsWith("data: [DONE]\n\n")) counts.cut++;
       if (status !== 200 && status !== 429) counts.problem = `${status} ${text}`;
       return true;
-    } catch {
+    } catch (error) {
       counts.retried++;
       counts.unanswered.add(node);
+      const place = `node ${this.#nodes.indexOf(node)}${node.isIn ? "" : ", which is being restarted"}`;
+      const kind = request.streamMs === undefined ? "request" : "stream";
+      counts.resent.push(`${kind} to ${place}, after ${Math.round(performance.now() - begun)} ms: ${error}`);
       return false;
     }
   }
