@@ -134,7 +134,7 @@ export interface FaultRounds {
  * Most requests that a limit of so many may admit (`docs/policies.md`). Without Redis each node has an equal part of what was
  * left. Where nodes lose Redis one long after the other, the parts of all but the last come on top of the limit.
  *
- * @param byShares Requests that nodes admitted without Redis: if there are none, the limit is exact, also on a busy machine.
+ * @param byShares Requests that nodes admitted without Redis. With 0 the limit is exact, also on a busy machine.
  */
 function boundOf({ nodes }: Cluster, limit: number, byShares: number): number {
   return limit + Math.min(byShares, Math.floor((limit * (nodes.length - 1)) / nodes.length));
@@ -194,7 +194,8 @@ export async function runFaultRound(rounds: FaultRounds, seed: number): Promise<
     load.begin(limitedKey, { loops: 2, pauseMs: 60 }),
   ];
   await eventually("each node", async () => [free, limited].every((one) => one.longest.size === cluster.nodes.length));
-  await wait(random() * 500);
+  // within a second each node has heard of the new key, and has read it since
+  await wait(1_000 + random() * 500);
   const begunAt = performance.now();
   await happen(cluster, fault, faultMs);
   const healedAt = performance.now();

@@ -115,11 +115,13 @@ export async function untilSnapshots({ nodes, server }: Cluster): Promise<void> 
   const newest = Number(rows[0]?.seq ?? 0);
   for (const { folder } of nodes) {
     const file = join(folder, "data", "snapshot");
-    await eventually("a snapshot", async () => {
+    const isWritten = async () => {
       if (!existsSync(file)) return false;
       const { change } = await openSnapshot(new Uint8Array(readFileSync(file)), readMasterKeys(masterKeys));
       return change >= newest;
-    });
+    };
+    // a node spends a twentieth of its time on them: on a busy machine that takes a while
+    await eventually("a snapshot", isWritten, 60_000);
   }
 }
 
@@ -162,7 +164,7 @@ export class ClusterLoad {
   #isOn = true;
   #loops: Promise<void>[] = [];
 
-  /** @param patienceMs Longest time that it waits for a node before it asks the next. */
+  /** @param patienceMs Longest time that it waits for a node, or for the next part of a stream, before it asks the next. */
   constructor(nodes: readonly ClusterNode[], patienceMs = 10_000) {
     this.#nodes = nodes;
     this.#patienceMs = patienceMs;
@@ -251,7 +253,7 @@ export class ClusterLoad {
 interface Question {
   readonly key: string;
   readonly trace: string;
-  /** Longest wait for all of the answer. */
+  /** Longest wait for the answer, or for the next part of it. */
   readonly withinMs: number;
   /** How long the answer is streamed. Absent: it is no stream. */
   readonly streamMs?: number | undefined;
@@ -259,23 +261,40 @@ interface Question {
 
 /** Sends a chat to an address. */
 export async function ask(url: string, { key, trace, withinMs, streamMs }: Question) {
-  const response = await fetch(`${url}/v1/chat/completions`, {
-    method: "POST",
-    headers: {
-      "content-type": "application/json",
-      "x-gateway-api-key": key,
-      "x-gateway-provider": "echo",
-      "x-gateway-trace-id": trace,
-      ...(streamMs !== undefined && { "x-gateway-echo-delay-ms": String(streamMs) }),
-    },
-    body: JSON.stringify({
-      model: "echo-1",
-      messages: [{ role: "user", content: "One two three four five six seven eight" }],
-      ...(streamMs !== undefined && { stream: true }),
-    }),
-    signal: AbortSignal.timeout(withinMs),
-  });
-  return { status: response.status, text: await response.text() };
+  const late = new AbortController();
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const beginWait = () => {
+    clearTimeout(timer);
+    timer = setTimeout(() => late.abort(new Error(`Waited ${withinMs} ms`)), withinMs);
+  };
+  beginWait();
+  try {
+    const response = await fetch(`${url}/v1/chat/completions`, {
+      method: "POST",
+      headers: {
+        "content-type": "application/json",
+        "x-gateway-api-key": key,
+        "x-gateway-provider": "echo",
+        "x-gateway-trace-id": trace,
+        ...(streamMs !== undefined && { "x-gateway-echo-delay-ms": String(streamMs) }),
+      },
+      body: JSON.stringify({
+        model: "echo-1",
+        messages: [{ role: "user", content: "One two three four five six seven eight" }],
+        ...(streamMs !== undefined && { stream: true }),
+      }),
+      signal: late.signal,
+    });
+    let text = "";
+    const decoder = new TextDecoder();
+    for await (const part of response.body ?? []) {
+      beginWait();
+      text += decoder.decode(part, { stream: true });
+    }
+    return { status: response.status, text };
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Rows of the log by their trace, of which each look reads those that are new. */
