@@ -1,8 +1,10 @@
 // Tools of MCP servers: seen, run, approved and connected, and those of hostile servers.
 
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { after, before, test } from "node:test";
 import { serveFetch } from "../mcp/conformance.ts";
+import { startScriptedModel } from "../support/scripted-model.ts";
 import { findings } from "./axe.ts";
 import { fillStand } from "./data.ts";
 import { assertHarmless, planted } from "./planted.ts";
@@ -169,6 +171,64 @@ test("a client is connected with the address and the slug of the server", { skip
     await part.getByText(wanted).waitFor();
   }
   assertClean(one);
+});
+
+test("a model in the playground uses tools of a server, which the gateway runs, and answers of two columns begin in view", {
+  skip: noConsole,
+}, async () => {
+  const said = "Berth 7 is free";
+  const model = await startScriptedModel({
+    tool: { name: "harbour__find_berth", input: { harbour: "Bergen" } },
+    text: said,
+  });
+  tools = [find];
+  result = {};
+  await stand.call("POST /v1/integrations", stand.gateway.workspaceKey, {
+    name: "Scripted",
+    slug: "scripted",
+    ai_provider_id: "anthropic",
+    key: "not-a-real-key",
+    configurations: { custom_host: model.url },
+    create_default_provider: true,
+    default_provider_slug: "scripted",
+  });
+  const { page } = one;
+  await one.open("/playground");
+  await page.getByRole("combobox", { name: "Provider" }).first().fill("@scripted");
+  await page.keyboard.press("Escape");
+  await page.getByRole("combobox", { name: "Model" }).first().fill("scripted-1");
+  await page.keyboard.press("Escape");
+  await page.getByLabel("Text of message 2").fill("Is there a berth?");
+  await page.getByRole("button", { name: "Attach an image or a file" }).waitFor();
+  await page.locator("input[type=file]").setInputFiles({
+    name: "chart.pdf",
+    mimeType: "application/pdf",
+    buffer: Buffer.from("%PDF-1.4"),
+  });
+  await page.getByText("chart.pdf").waitFor();
+  await page.getByRole("button", { name: "Add tools" }).click();
+  await page.getByRole("combobox", { name: "MCP servers" }).click();
+  await page.getByRole("option", { name: "harbour", exact: true }).click();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "Add column" }).click();
+  await page.keyboard.press("Control+Enter");
+  for (const name of ["Column 1", "Column 2"]) {
+    const column = page.getByRole("region", { name });
+    await column.locator("p", { hasText: said }).waitFor();
+    await column.getByText("find_berth").first().click();
+    await column.getByText('"harbour": "Bergen"').waitFor();
+  }
+  assert.match(model.requests.map(({ text }) => text).join("\n"), /JVBERi0xLjQ=/);
+  assertClean(one);
+  for (const name of ["Start over", "Add tools", "Add column", "Add column"]) {
+    await page.getByRole("button", { name, exact: true }).click();
+  }
+  const tops = await page
+    .locator("section[aria-label^='Column'] [aria-live]")
+    .evaluateAll((found) => found.map((one) => one.getBoundingClientRect().top));
+  assert.equal(tops.length, 3);
+  assert.ok(Math.max(...tops) < 620, tops.join());
+  await model.close();
 });
 
 /** An object in an object, so deep. */

@@ -10,6 +10,9 @@ import classes from "./chat.module.css";
 
 const words = text.chat;
 
+/** Most characters of a result that are shown; the log row has all of them. */
+const maxOutput = 20_000;
+
 const Markdown = lazy(async () => ({ default: (await import("@/components/markdown.tsx")).Markdown }));
 
 /** A model's answer: reasoning, text, tool calls, and what went wrong. */
@@ -31,6 +34,17 @@ export function AnswerView({ answer }: { readonly answer: Answer }): ReactNode {
           {reasoning}
         </details>
       )}
+      {answer.ran.map((call, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: calls have no name but their place
+        <details key={index} className={classes.tool}>
+          <summary>
+            <Icon name="tool" size={14} /> {call.server} · <strong>{call.name}</strong>
+            {call.isError && ` — ${words.toolFailed}`}
+          </summary>
+          <pre>{pretty(call.arguments)}</pre>
+          <pre>{call.output.slice(0, maxOutput)}</pre>
+        </details>
+      ))}
       {content !== "" && (
         <Suspense fallback={<Text size="sm">{content}</Text>}>
           <div>

@@ -11,12 +11,25 @@ interface Usage {
   readonly cached: number;
 }
 
+/** A call of a tool that the gateway ran for the model. */
+interface RanTool {
+  /** Slug of the MCP server. */
+  readonly server: string;
+  readonly name: string;
+  /** JSON as the model wrote it. */
+  readonly arguments: string;
+  readonly output: string;
+  readonly isError: boolean;
+}
+
 /** A response of a model as far as it has arrived. */
 export interface Answer {
   readonly state: "waiting" | "streaming" | "done" | "stopped" | "failed";
   readonly text: string;
   readonly reasoning: string;
   readonly toolCalls: readonly ToolCall[];
+  /** Tools that the gateway ran. */
+  readonly ran: readonly RanTool[];
   /** Why the model stopped. */
   readonly finish: string;
   /** Milliseconds until the first piece, and until the end. */
@@ -41,6 +54,7 @@ export const emptyAnswer: Answer = {
   text: "",
   reasoning: "",
   toolCalls: [],
+  ran: [],
   finish: "",
   firstMs: undefined,
   totalMs: undefined,
@@ -84,7 +98,7 @@ function withPieces(calls: readonly ToolCall[], pieces: unknown): readonly ToolC
 }
 
 /** The error a body or an event of a stream holds. */
-function readError(body: JsonObject): ApiError | undefined {
+export function readError(body: JsonObject): ApiError | undefined {
   if (body.error === undefined || body.error === null) return undefined;
   const message = textOf(asObject(body.error).message) || textOf(body.message) || textOf(body.error);
   return new ApiError(message, { status: 0, code: textOf(asObject(body.error).code), traceId: "" });

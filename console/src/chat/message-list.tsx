@@ -5,7 +5,7 @@ import { Failure } from "@/components/states.tsx";
 import { nameOf } from "@/lib/words.ts";
 import { text } from "@/text/text.ts";
 import classes from "./chat.module.css";
-import { createMessage, isShowable, type Message, messageRoles } from "./messages.ts";
+import { type AttachedFile, createMessage, isShowable, type Message, messageRoles } from "./messages.ts";
 
 const words = text.chat;
 
@@ -69,7 +69,15 @@ function MessageEditor({ message, place, input, onChange, onRemove }: MessageEdi
         />
         <div style={{ flex: 1 }} />
         {message.role === "user" && input === undefined && (
-          <AttachImage onAttach={(url) => onChange({ images: [...message.images, url] })} />
+          <AttachFile
+            onAttach={({ name, data }) =>
+              onChange(
+                isShowable(data)
+                  ? { images: [...message.images, data] }
+                  : { files: [...message.files, { name, data }] },
+              )
+            }
+          />
         )}
         <ActionIcon variant="subtle" color="gray" aria-label={words.removeMessage(place)} onClick={onRemove}>
           <Icon name="trash" size={14} />
@@ -96,6 +104,7 @@ function MessageEditor({ message, place, input, onChange, onRemove }: MessageEdi
         input(message, label, (value) => onChange({ text: value }))
       )}
       <Images message={message} onChange={onChange} />
+      <Files message={message} onChange={onChange} />
       {message.toolCalls.length > 0 && (
         <pre className={classes.reasoning}>
           {message.toolCalls.map(({ name, arguments: written }) => `${name}(${written})`).join("\n")}
@@ -105,7 +114,10 @@ function MessageEditor({ message, place, input, onChange, onRemove }: MessageEdi
   );
 }
 
-const maxImageBytes = 8_000_000;
+const maxFileBytes = 8_000_000;
+
+/** Kinds of files that providers take. */
+const accepted = "image/png,image/jpeg,image/gif,image/webp,application/pdf,text/*,.md,.json,.csv";
 
 function readDataUrl(file: File): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -116,26 +128,52 @@ function readDataUrl(file: File): Promise<string> {
   });
 }
 
-function AttachImage({ onAttach }: { readonly onAttach: (url: string) => void }): ReactNode {
+function AttachFile({ onAttach }: { readonly onAttach: (file: AttachedFile) => void }): ReactNode {
   const [error, setError] = useState<unknown>();
   const attach = async (file: File | null) => {
     if (file === null) return;
     setError(undefined);
-    if (file.size > maxImageBytes) setError(new Error(words.imageTooLarge));
-    else await readDataUrl(file).then(onAttach, setError);
+    if (file.size > maxFileBytes) setError(new Error(words.fileTooLarge));
+    else await readDataUrl(file).then((data) => onAttach({ name: file.name, data }), setError);
   };
   return (
     <>
       {error !== undefined && <Failure error={error} />}
-      <FileButton onChange={(file) => void attach(file)} accept="image/png,image/jpeg,image/gif,image/webp">
+      <FileButton onChange={(file) => void attach(file)} accept={accepted}>
         {(props) => (
-          <ActionIcon {...props} variant="subtle" color="gray" aria-label={words.attachImage}>
+          <ActionIcon {...props} variant="subtle" color="gray" aria-label={words.attachFile}>
             <Icon name="image" size={16} />
           </ActionIcon>
         )}
       </FileButton>
     </>
   );
+}
+
+/** Files of a message by their names. */
+function Files({
+  message,
+  onChange,
+}: {
+  readonly message: Message;
+  readonly onChange: (changes: Partial<Message>) => void;
+}): ReactNode {
+  return message.files.map(({ name }, index) => (
+    // biome-ignore lint/suspicious/noArrayIndexKey: the same file may stand twice
+    <Group key={index} gap="xs" wrap="nowrap">
+      <Icon name="files" size={14} />
+      <span style={{ overflowWrap: "anywhere" }}>{name}</span>
+      <ActionIcon
+        variant="subtle"
+        color="gray"
+        size="xs"
+        aria-label={words.removeFile(name)}
+        onClick={() => onChange({ files: message.files.filter((_, at) => at !== index) })}
+      >
+        <Icon name="close" size={12} />
+      </ActionIcon>
+    </Group>
+  ));
 }
 
 /** Images of a message. Addresses elsewhere are shown as words: loading one would tell its host. */

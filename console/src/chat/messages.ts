@@ -12,6 +12,13 @@ export interface ToolCall {
   readonly arguments: string;
 }
 
+/** A file of a message. */
+export interface AttachedFile {
+  readonly name: string;
+  /** As a data URL, or another address where a request named one. */
+  readonly data: string;
+}
+
 /** A message as it is edited. */
 export interface Message {
   /** For the page only. */
@@ -20,13 +27,14 @@ export interface Message {
   readonly text: string;
   /** Data URLs of images. */
   readonly images: readonly string[];
+  readonly files: readonly AttachedFile[];
   readonly toolCalls: readonly ToolCall[];
   /** Of a tool's result: the call it belongs to. */
   readonly toolCallId: string;
 }
 
 export function createMessage(role: MessageRole, text = "", changes: Partial<Message> = {}): Message {
-  return { key: crypto.randomUUID(), role, text, images: [], toolCalls: [], toolCallId: "", ...changes };
+  return { key: crypto.randomUUID(), role, text, images: [], files: [], toolCalls: [], toolCallId: "", ...changes };
 }
 
 /** Images that may be shown: what a file became, never an address elsewhere. */
@@ -35,13 +43,14 @@ export function isShowable(url: string): boolean {
 }
 
 /** A message as `/v1/chat/completions` takes it. */
-export function toWire({ role, text, images, toolCalls, toolCallId }: Message): JsonObject {
+export function toWire({ role, text, images, files, toolCalls, toolCallId }: Message): JsonObject {
   if (role === "tool") return { role, tool_call_id: toolCallId, content: text };
   const parts = [
     ...(text === "" ? [] : [{ type: "text", text }]),
     ...images.map((url) => ({ type: "image_url", image_url: { url } })),
+    ...files.map(({ name, data }) => ({ type: "file", file: { filename: name, file_data: data } })),
   ];
-  const content = images.length > 0 ? parts : text;
+  const content = images.length + files.length > 0 ? parts : text;
   if (toolCalls.length === 0) return { role, content };
   const calls = toolCalls.map(({ id, name, arguments: written }) => ({
     id,
@@ -64,23 +73,27 @@ function readToolCalls(calls: unknown): readonly ToolCall[] {
   }));
 }
 
-function readParts(content: unknown): { readonly text: string; readonly images: readonly string[] } {
-  if (!Array.isArray(content)) return { text: typeof content === "string" ? content : "", images: [] };
+function readParts(content: unknown): Pick<Message, "text" | "images" | "files"> {
+  if (!Array.isArray(content)) return { text: typeof content === "string" ? content : "", images: [], files: [] };
   const parts = content.filter(isJsonObject);
   const text = parts.map((part) => textOf(part.text)).join("");
   const images = parts
     .map((part) => textOf(asObject(part.image_url).url) || (typeof part.image_url === "string" ? part.image_url : ""))
     .filter((url) => url !== "");
-  return { text, images };
+  const files = parts
+    .map((part) => asObject(part.file))
+    .filter((file) => typeof file.file_data === "string")
+    .map((file) => ({ name: textOf(file.filename), data: textOf(file.file_data) }));
+  return { text, images, files };
 }
 
 /** A message of a request or of a prompt, for editing. */
 export function fromWire(value: unknown): Message | undefined {
   if (!isJsonObject(value)) return undefined;
   const role = isRole(value.role) ? value.role : "user";
-  const { text, images } = readParts(value.content);
+  const { text, images, files } = readParts(value.content);
   const toolCalls = readToolCalls(value.tool_calls);
-  return createMessage(role, text, { images, toolCalls, toolCallId: textOf(value.tool_call_id) });
+  return createMessage(role, text, { images, files, toolCalls, toolCallId: textOf(value.tool_call_id) });
 }
 
 /** The messages of a request's body or of a prompt's text. */

@@ -2,6 +2,7 @@ import { get, send } from "@/api/client.ts";
 import { readEventData } from "@/lib/event-stream.ts";
 import type { JsonObject } from "@/lib/json.ts";
 import { type Answer, addTo, emptyAnswer } from "./answer.ts";
+import { addResponsesEvent } from "./responses.ts";
 
 /** One request to a model. */
 export interface ModelRequest {
@@ -34,7 +35,7 @@ function begun(response: Response): Answer {
 
 /** An answer whose first piece has arrived says when. */
 function timed(before: Answer, next: Answer, startedAt: number): Answer {
-  const grew = next.text !== "" || next.reasoning !== "" || next.toolCalls.length > 0;
+  const grew = next.text !== "" || next.reasoning !== "" || next.toolCalls.length > 0 || next.ran.length > 0;
   if (before.firstMs !== undefined || !grew) return next;
   return {
     ...next,
@@ -43,14 +44,24 @@ function timed(before: Answer, next: Answer, startedAt: number): Answer {
   };
 }
 
-async function readAnswer(response: Response, startedAt: number, show: (answer: Answer) => void): Promise<Answer> {
+/** How the answers of a path are read. */
+const readerOf = (path: string) => (path === "/v1/responses" ? addResponsesEvent : addTo);
+
+interface Reading {
+  readonly path: string;
+  readonly startedAt: number;
+  readonly show: (answer: Answer) => void;
+}
+
+async function readAnswer(response: Response, { path, startedAt, show }: Reading): Promise<Answer> {
+  const add = readerOf(path);
   let answer = begun(response);
   if (!(response.headers.get("content-type") ?? "").includes("text/event-stream")) {
-    return addTo(answer, await response.json());
+    return add(answer, await response.json());
   }
   for await (const data of readEventData(response)) {
     if (data === "[DONE]") continue;
-    answer = timed(answer, addTo(answer, JSON.parse(data)), startedAt);
+    answer = timed(answer, add(answer, JSON.parse(data)), startedAt);
     show(answer);
     if (answer.state === "failed") break;
   }
@@ -73,7 +84,8 @@ export async function runModel({ path, headers, body }: ModelRequest, options: R
   onAnswer(emptyAnswer);
   let answer: Answer;
   try {
-    const read = await readAnswer(await send("POST", path, { headers, body, signal }), startedAt, show);
+    const response = await send("POST", path, { headers, body, signal });
+    const read = await readAnswer(response, { path, startedAt, show });
     answer = { ...read, state: read.state === "failed" ? "failed" : "done" };
   } catch (error) {
     answer = signal.aborted ? { ...last, state: "stopped" } : { ...last, state: "failed", error };

@@ -22,6 +22,20 @@ function useSlugs(path: "/v1/configs" | "/v1/prompts" | "/v1/providers") {
   return { isLoading, slugs: records.map(({ slug, name }) => ({ value: slug, label: name })) };
 }
 
+/** MCP servers of the workspace by their slugs and names; undefined: the viewer may not call or list them. */
+export function useServers(): readonly { readonly value: string; readonly label: string }[] | undefined {
+  const { can } = useSession();
+  const workspace = useWorkspaceQuery(inWorkspace);
+  const { current, choosable } = useWorkspace();
+  const isListed = can("GET /v1/mcp-servers") && can("POST /m/{slug}/mcp") && (!choosable || current !== undefined);
+  const { data } = useQuery({
+    queryKey: ["choices", "/v1/mcp-servers", workspace],
+    enabled: isListed,
+    queryFn: ({ signal }) => get("/v1/mcp-servers", { query: { ...workspace, page_size: 100 }, signal }),
+  });
+  return isListed ? (data?.data ?? []).map(({ slug, name }) => ({ value: slug, label: name })) : undefined;
+}
+
 export const useConfigs = () => useSlugs("/v1/configs").slugs;
 export const usePrompts = () => useSlugs("/v1/prompts").slugs;
 

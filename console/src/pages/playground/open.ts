@@ -80,7 +80,15 @@ function messagesOf({ system, messages, input }: JsonObject): readonly Message[]
 function withBody(state: Playground, body: JsonObject, column: Column): Playground {
   const messages = messagesOf(body);
   const tools = Array.isArray(body.tools) && body.tools.length > 0 ? pretty(body.tools) : "";
-  return { ...state, shared: true, messages, tools, columns: [{ ...column, messages }], stream: body.stream !== false };
+  return {
+    ...state,
+    servers: [],
+    shared: true,
+    messages,
+    tools,
+    columns: [{ ...column, messages }],
+    stream: body.stream !== false,
+  };
 }
 
 /** Where a stored request went, as a request says it. */

@@ -25,7 +25,7 @@ import {
   usePlayground,
   withColumn,
 } from "./state.ts";
-import { ToolsField } from "./tools-field.tsx";
+import { ServersField, ToolsField } from "./tools-field.tsx";
 
 const words = text.playground;
 
@@ -157,12 +157,14 @@ function Shared({ state, update }: { readonly state: Playground; readonly update
         )
       }
     >
-      <Stack gap="sm">
+      <Stack gap="sm" className={classes.sharedParts}>
         {hasMessages && (
-          <MessageList
-            messages={state.messages}
-            onChange={(messages) => update((before) => ({ ...before, messages }))}
-          />
+          <div className={classes.shared}>
+            <MessageList
+              messages={state.messages}
+              onChange={(messages) => update((before) => ({ ...before, messages }))}
+            />
+          </div>
         )}
         <div>
           <Button
@@ -173,10 +175,14 @@ function Shared({ state, update }: { readonly state: Playground; readonly update
             aria-expanded={open}
             leftSection={<Icon name="tool" size={14} />}
           >
-            {state.tools.trim() === "" ? words.addTools : words.tools}
+            {state.tools.trim() === "" && state.servers.length === 0 ? words.addTools : words.tools}
           </Button>
-          <Collapse expanded={open || state.tools.trim() !== ""}>
+          <Collapse expanded={open || state.tools.trim() !== "" || state.servers.length > 0}>
             <Box mt="xs">
+              <ServersField
+                value={state.servers}
+                onChange={(servers) => update((before) => ({ ...before, servers }))}
+              />
               <ToolsField value={state.tools} onChange={(tools) => update((before) => ({ ...before, tools }))} />
             </Box>
           </Collapse>
@@ -199,7 +205,7 @@ function Columns({ state, update, runs, disabled }: ColumnsProps): ReactNode {
   const chosen = state.columns.find(({ id }) => id === dialog?.id);
   const close = () => setDialog(undefined);
   return (
-    <div className={classes.columns}>
+    <div className={classes.columns} data-many={state.columns.length > 1 || undefined}>
       {state.columns.map((column, index) => (
         <ColumnView
           key={column.id}

@@ -1,5 +1,6 @@
 import { toMessage } from "@/chat/answer.ts";
 import { type Message, toWire } from "@/chat/messages.ts";
+import { serverToolsHeaders, toResponsesBody } from "@/chat/responses.ts";
 import type { ModelRequest } from "@/chat/run.ts";
 import { isJsonObject, type JsonObject } from "@/lib/json.ts";
 import { text } from "@/text/text.ts";
@@ -56,8 +57,8 @@ function firstMessages(state: Playground, column: Column): readonly Message[] {
   return state.shared ? state.messages : column.messages;
 }
 
-function isFilled({ text: content, images, toolCalls, role }: Message): boolean {
-  return content !== "" || images.length > 0 || toolCalls.length > 0 || role === "tool";
+function isFilled({ text: content, images, files, toolCalls, role }: Message): boolean {
+  return content !== "" || images.length + files.length > 0 || toolCalls.length > 0 || role === "tool";
 }
 
 /** The messages a column begins with, as they are sent. */
@@ -105,5 +106,9 @@ export function toRequest(state: Playground, column: Column): ModelRequest {
   if (target.kind === "config" && target.config === "") throw new Error(words.chooseConfig);
   const messages = conversationOf(state, column).map(toWire);
   if (messages.length === 0) throw new Error(words.noMessages);
-  return { path: "/v1/chat/completions", headers: headersOf(column), body: { messages, ...shared } };
+  const body = { messages, ...shared };
+  const { servers } = state;
+  if (servers.length === 0) return { path: "/v1/chat/completions", headers: headersOf(column), body };
+  const headers = { ...headersOf(column), ...serverToolsHeaders };
+  return { path: "/v1/responses", headers, body: toResponsesBody(body, servers) };
 }

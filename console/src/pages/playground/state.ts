@@ -54,6 +54,8 @@ export interface Playground {
   readonly shared: boolean;
   /** Tools as JSON text. */
   readonly tools: string;
+  /** Slugs of MCP servers whose tools the gateway runs. */
+  readonly servers: readonly string[];
   readonly stream: boolean;
 }
 
@@ -90,6 +92,7 @@ export function createPlayground(): Playground {
     messages: [createMessage("system"), createMessage("user")],
     shared: true,
     tools: "",
+    servers: [],
     stream: true,
   };
 }

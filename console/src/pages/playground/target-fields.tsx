@@ -7,6 +7,7 @@ import { useConfigs, usePrompt, usePrompts, useProviders, variablesOf } from "./
 import { FreeChoice } from "./free-choice.tsx";
 import { ModelField } from "./model-field.tsx";
 import type { PromptRecord } from "./open.ts";
+import classes from "./playground.module.css";
 import type { Target, TargetKind } from "./state.ts";
 
 const words = text.playground;
@@ -25,7 +26,7 @@ interface TargetFieldsProps {
 /** Where a column sends its requests: a provider and model, a saved config, or a saved prompt. */
 export function TargetFields({ target, onChange, onOpenPrompt, corner }: TargetFieldsProps): ReactNode {
   return (
-    <Stack gap="xs">
+    <Stack gap="xs" className={classes.target}>
       <Group gap="xs" wrap="nowrap">
         <SegmentedControl
           aria-label={words.target}

@@ -1,7 +1,8 @@
-import { Button } from "@mantine/core";
+import { Button, MultiSelect } from "@mantine/core";
 import type { ReactNode } from "react";
 import { CodeField } from "@/components/code-field.tsx";
 import { text } from "@/text/text.ts";
+import { useServers } from "./choices.ts";
 
 const words = text.playground;
 
@@ -31,5 +32,30 @@ export function ToolsField({ value, onChange }: ToolsFieldProps): ReactNode {
         </Button>
       )}
     </div>
+  );
+}
+
+interface ServersFieldProps {
+  /** Slugs. */
+  readonly value: readonly string[];
+  readonly onChange: (servers: readonly string[]) => void;
+}
+
+/** MCP servers whose tools the gateway runs for the model. */
+export function ServersField({ value, onChange }: ServersFieldProps): ReactNode {
+  const servers = useServers();
+  if (servers === undefined || (servers.length === 0 && value.length === 0)) return null;
+  return (
+    <MultiSelect
+      label={words.servers}
+      description={words.serversHint}
+      mb="sm"
+      data={[...servers]}
+      value={[...value]}
+      onChange={onChange}
+      searchable
+      clearable
+      hidePickedOptions
+    />
   );
 }

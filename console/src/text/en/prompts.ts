@@ -46,10 +46,12 @@ export const prompts = {
     role: (place: number) => `Role of message ${place}`,
     addMessage: "Add message",
     removeMessage: (place: number) => `Remove message ${place}`,
-    attachImage: "Attach an image",
+    toolFailed: "failed",
+    attachFile: "Attach an image or a file",
+    removeFile: (name: string) => `Remove ${name}`,
     image: (place: number) => `Image ${place}`,
     removeImage: (place: number) => `Remove image ${place}`,
-    imageTooLarge: "Images may have at most 8 MB",
+    fileTooLarge: "Images and files may have at most 8 MB",
     toolCallId: "ID of the tool call",
     placeholders: {
       system: "Instructions for the model",
@@ -114,6 +116,9 @@ export const prompts = {
     toolsHint: "Functions the model may call, as a JSON list. Leave empty for none.",
     toolsPlaceholder: '[{"type": "function", "function": {"name": …}}]',
     formats: { text: "Text", json_object: "JSON", json_schema: "JSON after a schema" },
+    servers: "MCP servers",
+    serversHint: "The gateway runs their tools for the model. The request goes to the Responses API.",
+    noStop: "Stop sequences cannot be used together with MCP servers",
     insertExample: "Insert an example",
     exampleTools: JSON.stringify(
       [
