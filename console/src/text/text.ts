@@ -1,13 +1,5 @@
 import { en } from "./en.ts";
-
-/**
- * The same words in objects without a prototype. Names of others are looked up in them: `constructor` is none of the words.
- */
-function withoutPrototypes<T>(value: T): T {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
-  const members = Object.entries(value).map(([name, member]) => [name, withoutPrototypes(member)] as const);
-  return Object.assign(Object.create(null), Object.fromEntries(members));
-}
+import { withoutPrototypes } from "./own-words.ts";
 
 /** The words of the language in use. */
 export const text = withoutPrototypes(en);
