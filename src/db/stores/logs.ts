@@ -64,19 +64,23 @@ export interface TextCodec {
   digest?(key: Uint8Array, text: string | Uint8Array): string;
 }
 
-const insertBatch =
-  "INSERT INTO log_batches (organisation_id, workspace_id, first_id, last_id, details) VALUES (?, ?, ?, ?, ?)";
-const insertChargedBatch =
-  "INSERT INTO log_batches (organisation_id, workspace_id, first_id, last_id, details, charged) VALUES (?, ?, ?, ?, ?, ?)";
-const insertContent = "INSERT INTO log_bodies (seq, content) VALUES (last_insert_rowid(), ?)";
-
+/**
+ * Statements that insert a batch, with its counters of money and without.
+ *
+ * @param organisation SQL of the organisation's id, whose value is bound first.
+ */
+const batchInserts = (organisation: string) => ({
+  // a bound value costs as much as the rest of a small row
+  plain: `INSERT INTO log_batches (organisation_id, workspace_id, first_id, last_id, details)
+    VALUES (${organisation}, ?2, ?3, ?4, ?5)`,
+  charged: `INSERT INTO log_batches (organisation_id, workspace_id, first_id, last_id, details, charged)
+    VALUES (${organisation}, ?2, ?3, ?4, ?5, ?6)`,
+});
+const insertBatch = batchInserts("?1");
 /** Fails if a batch with these ids is stored: an attempt whose answer got lost may have stored it. */
-const refuseStored = `SELECT json_extract('{}', 'stored already: ' || first_id) FROM log_batches
-  WHERE organisation_id = ? AND last_id = ? AND first_id = ? AND workspace_id IS ? LIMIT 1`;
-
-function refuseIfStored({ organisationId, workspaceId, firstId, lastId }: LogBatch): InStatement {
-  return { sql: refuseStored, args: [organisationId, lastId, firstId, workspaceId] };
-}
+const insertNewBatch = batchInserts(`coalesce((SELECT json_extract('{}', 'stored already: ' || first_id)
+  FROM log_batches WHERE organisation_id = ?1 AND last_id = ?4 AND first_id = ?3 AND workspace_id IS ?2 LIMIT 1), ?1)`);
+const insertContent = "INSERT INTO log_bodies (seq, content) VALUES (last_insert_rowid(), ?)";
 
 /** Whether a write failed because a batch is stored already. */
 function isStoredAlready(error: unknown): boolean {
@@ -116,13 +120,17 @@ const addToLeases = `INSERT INTO limit_leases
   ON CONFLICT (organisation_id, limit_id, bucket, window_start, node_id, number)
     DO UPDATE SET used = used + excluded.used`;
 
-function toInserts(batch: LogBatch, codec: TextCodec | undefined, text = batch.content): InStatement[] {
+function toInserts(
+  batch: LogBatch,
+  codec: TextCodec | undefined,
+  insert = insertBatch,
+  text = batch.content,
+): InStatement[] {
   const { organisationId, workspaceId, firstId, lastId, details, counted, charged } = batch;
   const content = codec ? codec.compress(text) : text;
   const row = [organisationId, workspaceId, firstId, lastId, details];
   const inserts: InStatement[] = [
-    // a bound value costs as much as the rest of a small row
-    charged === "" ? { sql: insertBatch, args: row } : { sql: insertChargedBatch, args: [...row, charged] },
+    charged === "" ? { sql: insert.plain, args: row } : { sql: insert.charged, args: [...row, charged] },
     { sql: insertContent, args: [content] },
   ];
   if (counted !== "") inserts.push(addToCounters(organisationId, counted));
@@ -252,11 +260,10 @@ async function writeBatches({ database, codec, repeats }: StoreParts, batches: r
   const written: { shortened: Shortened; lastId: string; index: number }[] = [];
   for (const batch of batches) {
     const shortened = repeats?.shorten(batch);
-    statements.push(refuseIfStored(batch));
     if (shortened && shortened.bases.length > 0)
       statements.push({ sql: refuseIfGone, args: [JSON.stringify(shortened.bases)] });
     if (shortened) written.push({ shortened, lastId: batch.lastId, index: statements.length });
-    statements.push(...toInserts(batch, codec, shortened?.text));
+    statements.push(...toInserts(batch, codec, insertNewBatch, shortened?.text));
   }
   const results = await database.write(statements);
   for (const { shortened, lastId, index } of written) {
