@@ -5,11 +5,12 @@
 //   --only LIST      scenarios (small-32,stream-32)
 //   --rounds N       runs of each (10)
 //   --seconds N      length of a run (3)
+//   --rate N         requests a second instead of as many as are answered
 
 import { spawnSync } from "node:child_process";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
-import { prepare, type Stage, shootThreads } from "./load.ts";
+import { prepare, type Shooter, type Stage, sendAtRate, shootThreads } from "./load.ts";
 import { type Middle, median, middleOf, type ThreadTimes } from "./measure.ts";
 import {
   createFolder,
@@ -41,11 +42,18 @@ interface Side {
 /** One run. */
 interface Measured {
   times: ThreadTimes;
+  requests: number;
   requestsPerSecond: number;
 }
 
 const cpuOf = ({ times }: Measured) => times.all;
 const throughputOf = ({ requestsPerSecond }: Measured) => requestsPerSecond;
+
+/** What loads a side. */
+interface Loaded {
+  shooter: Shooter;
+  stage: Stage;
+}
 
 let failures = 0;
 
@@ -61,12 +69,18 @@ async function compare(scenario: Scenario, sides: readonly Side[], parts: Parts)
       return { side, stage, shooter, runs: [] as Measured[] };
     }),
   );
-  const measure = async ({ shooter, stage }: Pick<(typeof loaded)[number], "shooter" | "stage">, length: number) => {
+  const measure = async ({ shooter, stage }: Loaded, length: number): Promise<Measured> => {
+    const { rate } = parts;
+    if (rate > 0) {
+      const run = await sendAtRate(shooter, stage, { perSecond: rate, seconds: length });
+      failures += run.failures;
+      return { ...run, requestsPerSecond: run.requests / length };
+    }
     const run = await shootThreads(shooter, stage, length);
     failures += countFailures(run);
     return run;
   };
-  for (const one of loaded) await measure(one, warmupSeconds);
+  for (const { shooter, stage } of loaded) failures += countFailures(await shootThreads(shooter, stage, warmupSeconds));
   for (let round = 0; round < rounds; round++) {
     const first = round % loaded.length;
     for (const one of [...loaded.slice(first), ...loaded.slice(0, first)]) one.runs.push(await measure(one, seconds));
@@ -96,6 +110,14 @@ function report(name: string, loaded: readonly { side: Side; runs: readonly Meas
   const isFast = throughput.ratio >= wanted.throughput;
   show("throughput without making the index", throughput, isFast ? ": met" : ": MISSED");
   show("CPU with it", ratios("here", cpuOf));
+  const inAll = (side: SideName) => {
+    const runs = runsOf(side);
+    return (
+      runs.reduce((sum, { times, requests }) => sum + times.all * requests, 0) /
+      runs.reduce((sum, { requests }) => sum + requests, 0)
+    );
+  };
+  console.log(`${name}: CPU with it in all runs together ${(inAll("here") / inAll("there")).toFixed(3)} of there`);
   show("throughput with it", ratios("here", throughputOf));
 }
 
@@ -105,6 +127,8 @@ interface Parts {
   folder: string;
   rounds: number;
   seconds: number;
+  /** Requests a second; 0: as many as are answered. */
+  rate: number;
 }
 
 function commitOf(folder: string): string {
@@ -119,6 +143,7 @@ async function main(): Promise<void> {
       only: { type: "string", default: "small-32,stream-32" },
       rounds: { type: "string", default: "10" },
       seconds: { type: "string", default: "3" },
+      rate: { type: "string", default: "0" },
     },
   });
   const [folder] = positionals;
@@ -135,7 +160,7 @@ async function main(): Promise<void> {
     { name: "unindexed", commit, gateway: await startGateway("bun", {}, { preload }) },
     { name: "here", commit, gateway: await startGateway("bun") },
   ];
-  const parts = { upstream, folder: createFolder("compare"), rounds, seconds };
+  const parts = { upstream, folder: createFolder("compare"), rounds, seconds, rate: Number(values.rate) };
   const scenarios = selectScenarios(values.only);
   const events = scenarios.some(({ eventWise }) => eventWise) ? await startEventUpstream() : undefined;
   for (const scenario of scenarios) {

@@ -24,7 +24,7 @@ const { values } = parseArgs({
 const roundCount = Number(values.rounds);
 /** Requests before the first round, for each side. */
 const warmUpRequests = 4_000;
-/** Requests of one turn: the log writes batches of 64 rows, and none waits for more. */
+/** Requests of one turn: so many that no log row waits longer than 20 ms for others. */
 const turnRequests = 320;
 const settleMs = 20;
 const events = 100;

@@ -197,12 +197,45 @@ export async function shootThreads({ target, script }: Shooter, { gateway: { pid
   const before = threadTimes(pid);
   const result = await runWrk(target, script, seconds);
   await wait(settleMs);
-  const after = threadTimes(pid);
   sent.completed += result.requests - result.badStatuses;
   sent.abandoned += target.connections + result.badStatuses;
-  const each = (name: keyof ThreadTimes) => (after[name] - before[name]) / Math.max(1, result.requests);
-  const times: ThreadTimes = { all: each("all"), answering: each("answering"), workers: each("workers") };
-  return { ...result, times };
+  return { ...result, times: timesPerRequest(pid, before, result.requests) };
+}
+
+/**
+ * Sends requests at a rate, each when it is due whatever the answers take, and reads what each kind of the gateway's threads
+ * used for one.
+ */
+export async function sendAtRate(
+  { target: { url, headers, body } }: Shooter,
+  { gateway: { pid }, sent }: Pick<Stage, "gateway" | "sent">,
+  { perSecond, seconds }: { perSecond: number; seconds: number },
+) {
+  const before = threadTimes(pid);
+  let failures = 0;
+  const send = async () => {
+    const response = await fetch(url, { method: "POST", headers, body });
+    await response.arrayBuffer();
+    if (!response.ok) failures++;
+  };
+  const running: Promise<void>[] = [];
+  const startedAt = performance.now();
+  for (let passed = 0; passed < seconds; passed = (performance.now() - startedAt) / 1_000) {
+    while (running.length < passed * perSecond) running.push(send());
+    await wait(1);
+  }
+  await Promise.all(running);
+  await wait(settleMs);
+  sent.completed += running.length - failures;
+  sent.abandoned += failures;
+  return { requests: running.length, failures, times: timesPerRequest(pid, before, running.length) };
+}
+
+/** What the threads of a process have used for each request since a time. */
+function timesPerRequest(pid: number, before: ThreadTimes, requests: number): ThreadTimes {
+  const after = threadTimes(pid);
+  const each = (name: keyof ThreadTimes) => (after[name] - before[name]) / Math.max(1, requests);
+  return { all: each("all"), answering: each("answering"), workers: each("workers") };
 }
 
 /** How often it is looked whether the threads have ended their work, and how long one may take to be idle. */
