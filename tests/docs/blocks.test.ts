@@ -4,6 +4,7 @@ import { chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import process from "node:process";
 import { after, before, test } from "node:test";
+import { isObject, parseJson } from "../../src/lib/json.ts";
 import { createFolder, type GatewayProcess, runtime, startGatewayProcess } from "../support/process.ts";
 import { repository } from "../support/source-files.ts";
 import type { RecordingUpstream } from "../support/upstream.ts";
@@ -200,11 +201,66 @@ function expectedStatus({ after: text }: Block): RegExp {
   return new RegExp(`^${status ?? "2\\d\\d"}$`);
 }
 
+/** What a block printed. */
+function outputOf({ place }: Block, output: string): string {
+  const [, own = ""] = output.split(`--- ${place}\n`);
+  // a body may end without a line break
+  return own.split(/--- (?:README|docs\/[a-z-]+)\.md:\d+\n/)[0] ?? "";
+}
+
+/** JSON in an output: each line that is some, and what stands at the end. */
+function jsonIn(output: string): unknown[] {
+  const starts = Array.from(output.matchAll(/[{]/g), ({ index }) => index);
+  const last = starts.map((start) => parseJson(output.slice(start))).find((value) => value !== undefined);
+  return [...output.split("\n").map((line) => parseJson(line)), last].filter((value) => value !== undefined);
+}
+
+/** Values that differ with each run: ids, times and what a page leaves out. */
+const isFree = (text: string): boolean => /…|^[0-9a-f-]{36}$|^\d{4}-\d{2}-\d{2}T/.test(text);
+
+/** Where an answer lacks what a page shows of it: names of fields, types, and strings. */
+function findMissing(shown: unknown, answer: unknown, path = "$"): string[] {
+  if (typeof shown === "string" && isFree(shown)) return [];
+  if (Array.isArray(shown)) {
+    if (!Array.isArray(answer)) return [`${path}: no list`];
+    const isThere = (one: unknown) => answer.some((other) => findMissing(one, other).length === 0);
+    return shown.flatMap((one, index) => (isThere(one) ? [] : findMissing(one, answer[index], `${path}.${index}`)));
+  }
+  if (isObject(shown)) {
+    if (!isObject(answer)) return [`${path}: no object`];
+    const entries = Object.entries(shown).filter(([name]) => !isFree(name));
+    return entries.flatMap(([name, one]) =>
+      name in answer ? findMissing(one, answer[name], `${path}.${name}`) : [`${path}.${name} is missing`],
+    );
+  }
+  const isAlike = typeof shown === "string" ? shown === answer : typeof shown === typeof answer;
+  return isAlike ? [] : [`${path} is ${JSON.stringify(answer)}`];
+}
+
+/** Requires that a block printed what the page shows below it. */
+function checkShown(block: Block, output: string): void {
+  if (!block.shows) return;
+  const own = outputOf(block, output);
+  if (block.shows.language === "json") {
+    const shown: unknown = JSON.parse(block.shows.text);
+    const missing = jsonIn(own).map((answer) => findMissing(shown, answer));
+    assert.ok(
+      missing.some((one) => one.length === 0),
+      `${block.place}: ${missing.at(-1)?.join(", ")}\n${own}`,
+    );
+  } else {
+    const lines = own.split(/\r?\n/).map((line) => line.trim());
+    for (const line of block.shows.text.trim().split("\n"))
+      assert.ok(lines.includes(line.trim()), `${block.place}: ${line}\n${own}`);
+  }
+}
+
 function checkRun(page: Page, { code, output, answers }: Run): void {
   assert.equal(code, 0, output);
   for (const block of blocksToRun(page)) {
     const own = answers.filter((line) => line.startsWith(`${block.place} `)).map((line) => line.split(" ")[1] ?? "");
     assert.equal(own.length > 0, /\b(?:curl|send) /.test(block.text), `${block.place}: answers ${own}\n${output}`);
+    checkShown(block, output);
     for (const status of own) assert.match(status, expectedStatus(block), `${block.place}\n${output}`);
   }
   assert.doesNotMatch(output, /"data":\[\]/, "a list the page shows is empty");

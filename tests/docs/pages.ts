@@ -11,6 +11,8 @@ export interface Block {
   text: string;
   /** The paragraph below it. */
   after: string;
+  /** What the block directly below it shows, which is its output. */
+  shows: { readonly language: string; readonly text: string } | undefined;
 }
 
 /** A page and its blocks in order. */
@@ -18,6 +20,13 @@ export interface Page {
   path: string;
   text: string;
   blocks: Block[];
+}
+
+/** The block with which a paragraph begins. */
+function readShown(paragraph: string): Block["shows"] {
+  const [, language, text] = /^```(json|)\n([\s\S]*?)^```$/m.exec(paragraph) ?? [];
+  const isFirst = paragraph.startsWith("```");
+  return isFirst && language !== undefined && text !== undefined ? { language, text } : undefined;
 }
 
 /** A page by its path. */
@@ -30,6 +39,7 @@ export function readPage(path: string): Page {
       // a block of a list
       text: code.replaceAll(new RegExp(`^${indent}`, "gm"), ""),
       after: after.trimStart(),
+      shows: readShown(after.trimStart()),
     }),
   );
   return { path, text, blocks };

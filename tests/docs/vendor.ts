@@ -92,7 +92,17 @@ const answers: readonly [RegExp, (request: ReceivedRequest) => unknown][] = [
   ],
   [
     /^POST .*\/search$/,
-    () => ({ results: [{ title: "Harbour", url: "https://bergen.no/harbour", text: "The harbour opens at 6." }] }),
+    () => ({
+      results: [
+        {
+          title: "Harbour",
+          url: "https://bergen.no/harbour",
+          text: "The harbour opens at 6.",
+          publishedDate: "2026-11-01",
+        },
+      ],
+      costDollars: { total: 0.007 },
+    }),
   ],
   [
     /^POST .*\/ocr$/,
