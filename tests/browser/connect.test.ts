@@ -133,7 +133,8 @@ test("settings of an integration are changed one by one: what is not touched sta
   await page.getByRole("group", { name: "Headers 3" }).getByRole("textbox", { name: "Value" }).fill("lighthouse");
   await page.getByRole("button", { name: "Remove Headers 2" }).click();
   await page.getByRole("button", { name: "Save" }).click();
-  await page.getByRole("heading", { level: 1, name: "Private line" }).waitFor();
+  // the form has the same heading
+  await page.waitForURL(/\/integrations\/private-line$/);
   assert.deepEqual(
     sent.map((body) => JSON.parse(body)),
     [{ configurations: { oauth: { client_id: "ship" }, custom_headers: { "x-old": null, "x-team": "lighthouse" } } }],
@@ -349,7 +350,7 @@ test("a tool server is added, its tools are listed, and one is switched off", { 
   await page.getByRole("button", { name: "Test connection" }).click();
   await page
     .getByRole("dialog")
-    .getByText(/^The server answered in \d+ ms$/)
+    .getByText(/^The server answered in [\d.]+ m?s$/)
     .waitFor();
   assertClean(one);
 });

@@ -32,8 +32,12 @@ test("a session of 30 traces is found in the list, shows their order and its tot
 
   const one = await stand.signIn(stand.gateway.workspaceKey);
   const { page } = one;
-  await one.open("/sessions");
+  await one.open("/sessions?status_code=5xx");
+  await page.getByText("Nothing matches these filters").waitFor();
+  await one.open("/sessions?status_code=4xx");
   const listed = page.locator("[data-index='0']");
+  assert.ok((await textOf(listed)).startsWith(session));
+  await page.getByRole("button", { name: "Remove the filter Status" }).click();
   assert.ok((await textOf(listed)).startsWith(session));
   assert.deepEqual(await findings(one), []);
   await listed.click();

@@ -8,8 +8,11 @@ import { ListPage } from "@/layout/page.tsx";
 import { formatDollars, formatNumber, formatTime } from "@/lib/format.ts";
 import { readPeriod } from "@/lib/period.ts";
 import { useSearchParams } from "@/lib/search.ts";
+import { useKeyNames } from "@/resources/key-names.ts";
 import { useLogScope } from "@/session/log-scope.ts";
 import { text } from "@/text/text.ts";
+import { FilterBar } from "../logs/filter-bar.tsx";
+import { readFilters } from "../logs/filters.ts";
 import { TimeFilter } from "../logs/time-filter.tsx";
 
 const words = text.sessions;
@@ -40,17 +43,23 @@ const columns: readonly Column<Session>[] = [
 const idOf = ({ id }: Session) => id;
 const pageSize = 100;
 
+/** Filters of the log that sessions have: a search reads contents, of which a session shows none. */
+const isOffered = (name: string): boolean => name !== "search";
+
 /** The sessions of a range of time, the one with the newest request first. */
 export default function Sessions(): ReactNode {
   const search = useSearchParams();
   const scope = useLogScope();
+  const names = useKeyNames();
   const navigate = useNavigate();
   const [now] = useState(Date.now);
   const isRanged = search.range !== undefined || search.from !== undefined || search.to !== undefined;
   const { from, to } = readPeriod(search, now);
+  const filters = readFilters(search).filter(([name]) => isOffered(name));
   const query = {
     ...scope,
     ...(isRanged && { from: new Date(from).toISOString(), to: new Date(to).toISOString() }),
+    ...Object.fromEntries(filters),
     page_size: pageSize,
   };
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetching } = useInfiniteQuery({
@@ -72,10 +81,19 @@ export default function Sessions(): ReactNode {
     if (!isFetching) void fetchNextPage();
   }, [isFetching, fetchNextPage]);
   return (
-    <ListPage title={words.title} about={words.about} filters={<TimeFilter search={search} now={now} />}>
+    <ListPage
+      title={words.title}
+      about={words.about}
+      filters={
+        <>
+          <TimeFilter search={search} now={now} />
+          <FilterBar search={search} names={names} isOffered={isOffered} hint={text.analytics.addFilter} />
+        </>
+      }
+    >
       {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Waiting />}
-      {data !== undefined && rows.length === 0 && <Empty title={words.empty} hint={words.emptyHint} />}
+      {data !== undefined && rows.length === 0 && <Nothing isFiltered={filters.length > 0} />}
       {rows.length > 0 && (
         <DataTable
           label={words.title}
@@ -89,4 +107,10 @@ export default function Sessions(): ReactNode {
       )}
     </ListPage>
   );
+}
+
+/** What stands in place of sessions: where filters leave out all of them, the hint how to make one would mislead. */
+function Nothing({ isFiltered }: { readonly isFiltered: boolean }): ReactNode {
+  if (isFiltered) return <Empty title={text.common.nothingMatches} />;
+  return <Empty title={words.empty} hint={words.emptyHint} />;
 }
