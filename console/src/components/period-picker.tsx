@@ -21,7 +21,7 @@ export function PeriodPicker({ period, onChange }: PeriodPickerProps): ReactNode
     if (!Number.isNaN(time)) onChange(periodSearch({ ...period, name: undefined, [end]: time }));
   };
   return (
-    <Group gap="xs">
+    <Group gap="xs" miw={0} maw="100%">
       <SegmentedControl
         aria-label={text.period.label}
         style={{ maxWidth: "100%", overflowX: "auto" }}
