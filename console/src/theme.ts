@@ -1,4 +1,5 @@
 import { type CSSVariablesResolver, createTheme, type MantineColorsTuple } from "@mantine/core";
+import { text } from "@/text/frame.ts";
 
 const accent: MantineColorsTuple = [
   "#e3f3f6",
@@ -49,6 +50,7 @@ export const theme = createTheme({
       styles: { label: { paddingInline: "clamp(0.375rem, 1.5vw, var(--space-3))" } },
     },
     Modal: { defaultProps: { centered: true } },
+    Notification: { defaultProps: { closeButtonProps: { "aria-label": text.common.close } } },
     // on small screens tabs scroll in one line
     Tabs: { styles: { list: { flexWrap: "nowrap", overflowX: "auto", overflowY: "hidden" } } },
   },

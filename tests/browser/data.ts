@@ -51,6 +51,11 @@ export async function fillStand({ gateway, call, workspaceId }: ConsoleStand, na
     virtual_key: "echo",
     model: "echo-1",
   });
+  const examples = [{ body: { model: "echo-1", messages: [{ role: "user", content: "Hello" }] }, expected: "Hello" }];
+  const set = await make("/v1/example-sets", { name, examples });
+  const variants = [{ model: "@echo/echo-1" }];
+  const checks = [{ type: "exact" }];
+  await make("/v1/eval-runs", { name, example_set: set.id, variants, checks, budget_usd: 1 });
   await make("/v1/prompts/partials", { name, string: "Kind regards" });
   await make("/v1/labels", { name: "reviewed" });
   const server = { url: "https://tools.example/mcp", auth_type: "none", transport: "http" };

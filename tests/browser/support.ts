@@ -212,7 +212,8 @@ async function fillOne(page: Page, input: Locator, value: string | readonly stri
 async function fillLines(page: Page, label: string, lines: readonly FormValues[]): Promise<void> {
   for (const [index, line] of lines.entries()) {
     const group = page.getByRole("group", { name: `${label} ${index + 1}`, exact: true });
-    const list = page.locator(".mantine-InputWrapper-root", { has: page.getByText(label, { exact: true }) });
+    const title = page.getByText(new RegExp(`^${escapePattern(label)}(?: \\*)?$`));
+    const list = page.locator(".mantine-InputWrapper-root", { has: title });
     if ((await group.count()) === 0) await list.last().getByRole("button").last().click();
     await fillForm(page, line, group);
   }

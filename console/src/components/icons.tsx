@@ -20,6 +20,8 @@ const strokes = {
   mcp: "M5 5h6v6H5zM13 13h6v6h-6zM11 8h5v5M8 11v5h5",
   plug: "M9 3v5M15 3v5M6 8h12v3a6 6 0 0 1-12 0zM12 17v4",
   clients: "M3 6h18v12H3zM8 14a2 2 0 1 0 0-4 2 2 0 0 0 0 4zM13 10h5M13 14h5",
+  examples: "M4 5h16v5H4zM4 14h16v5H4zM7 7.500h.01M7 16.500h.01M10 7.500h7M10 16.500h7",
+  evals: "M4 20h16M7 20V9M12 20V4M17 20v-8M9 6l3-3 3 3",
   partials: "M9 4H7a2 2 0 0 0-2 2v4l-2 2 2 2v4a2 2 0 0 0 2 2h2M15 4h2a2 2 0 0 1 2 2v4l2 2-2 2v4a2 2 0 0 1-2 2h-2",
   folder: "M3 6h6l2 2h10v11H3z",
   files: "M7 3h7l4 4v14H7zM14 3v4h4",

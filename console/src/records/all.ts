@@ -1,6 +1,7 @@
 import type { Resource } from "@/resources/types.ts";
 import { alertRules } from "./alert-rules.ts";
 import type { RecordName } from "./entries.ts";
+import { evalRuns, exampleSets } from "./evals.ts";
 import { guardrails } from "./guardrails.ts";
 import { batches, exportJobs, files } from "./jobs.ts";
 import { keys } from "./keys.ts";
@@ -18,6 +19,8 @@ export const resources: Readonly<Record<RecordName, Resource>> = {
   partials: partials,
   collections: collections,
   labels: labels,
+  "example-sets": exampleSets,
+  "eval-runs": evalRuns,
   exports: exportJobs,
   files: files,
   batches: batches,

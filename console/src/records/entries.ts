@@ -18,6 +18,8 @@ export const recordEntries = [
   { name: "partials", group: "build", icon: "partials", row: "GET /v1/prompts/partials" },
   { name: "collections", group: "build", icon: "folder", row: "GET /v1/collections" },
   { name: "labels", group: "build", icon: "label", row: "GET /v1/labels" },
+  { name: "example-sets", group: "build", icon: "examples", row: "GET /v1/example-sets" },
+  { name: "eval-runs", group: "build", icon: "evals", row: "GET /v1/eval-runs" },
   { name: "exports", group: "observe", icon: "exports", row: "GET /v1/logs/exports" },
   { name: "files", group: "build", icon: "files", row: "GET /v1/files" },
   { name: "batches", group: "build", icon: "batches", row: "GET /v1/batches" },

@@ -1,4 +1,5 @@
 import { checks } from "./en/checks.ts";
+import { evals } from "./en/evals.ts";
 import { modelRecords } from "./en/model-records.ts";
 import { organisation } from "./en/organisation.ts";
 import { otherRecords } from "./en/other-records.ts";
@@ -18,5 +19,5 @@ export const en = {
   ...prompts,
   ...checks,
   ...tools,
-  resources: { ...modelRecords, ...otherRecords },
+  resources: { ...modelRecords, ...otherRecords, ...evals },
 } as const;

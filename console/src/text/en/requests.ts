@@ -139,9 +139,13 @@ export const requests = {
       metadata: "Metadata as JSON",
       anyMetadata: "Metadata: metadata.KEY=value",
     },
-    sources: { gateway: "Programs", console: "Console", custom: "Reports", otel: "OpenTelemetry" } as Readonly<
-      Record<string, string>
-    >,
+    sources: {
+      gateway: "Programs",
+      console: "Console",
+      custom: "Reports",
+      otel: "OpenTelemetry",
+      eval: "Evals",
+    } as Readonly<Record<string, string>>,
     openInPlayground: "Open in playground",
     contentsAway: "The contents of this request are in an object store that does not respond now.",
     noConversation: "This request is not a conversation, or its contents are not stored.",

@@ -203,6 +203,8 @@ export const shared = {
     newConfig: "Create config",
     records: {
       "alert-rules": "Alerts",
+      "example-sets": "Example sets",
+      "eval-runs": "Evals",
       partials: "Partials",
       collections: "Collections",
       labels: "Labels",
