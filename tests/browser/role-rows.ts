@@ -102,7 +102,7 @@ const buildRows: readonly RoleRow[] = [
     api: "/v1/eval-runs",
     owner: "workspaceKey",
     existing: "Example",
-    may: { manager: ["create", "delete"], member: ["create", "delete"] },
+    may: { admin: ["delete"], manager: ["create", "delete"], member: ["create", "delete"] },
     form: (name) => ({ Name: name, "Example set": "Example", Variants: { lines: [{ Model: "@echo/echo-1" }] } }),
   },
   {
