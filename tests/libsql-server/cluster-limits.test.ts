@@ -11,8 +11,8 @@ const withoutServers = withoutLibsqlServer || (hasRedis ? false : "no Redis is i
 /** Bursts, each with another seed. */
 const seeds = isCluster ? 50 : 4;
 /** One way to the database. With `test:cluster` Redis has its default of 100 ms, and the way back and forth takes longer. */
-const delayMs = isCluster ? 60 : 600;
-const redisMs = isCluster ? undefined : 1_000;
+const delayMs = isCluster ? 60 : 450;
+const redisMs = isCluster ? undefined : 800;
 
 const chat = { model: "echo-1", messages: [{ role: "user", content: "Hello" }] };
 
@@ -85,7 +85,7 @@ test("gateways with Redis and a database that is far away admit exactly what a n
     const admitted = statuses.filter((status) => status === 200).length;
     const byShares = (await readByShares(gateways)) - before;
     if (byShares > 0) busy++;
-    if (byShares === 0) assert.equal(admitted, limit, `seed ${seed}`);
+    if (byShares === 0 || !isCluster) assert.equal(admitted, limit, `seed ${seed}`);
     else assert.ok(admitted <= limit + byShares, `seed ${seed}: ${admitted} of ${limit}, ${byShares} without Redis`);
     assert.ok(
       statuses.every((status) => status === 200 || status === 429),
@@ -94,7 +94,7 @@ test("gateways with Redis and a database that is far away admit exactly what a n
   }
   console.log(`# ${seeds - busy} of ${seeds} bursts exact, in ${busy} Redis took longer than it may`);
   const warnings = gateways.flatMap((gateway) => gateway.warnings);
-  assert.ok(busy > 0 || warnings.length === 0, warnings.join("\n"));
+  assert.ok(isCluster || warnings.length === 0, warnings.join("\n"));
   for (const gateway of gateways) await gateway.close();
   await link.close();
   await redis.kill();
