@@ -21,7 +21,8 @@ const warmUpTurns = 16;
 /** Requests of one turn, and turns of a round: what else the machine does meets the gateways of a round alike. */
 const turnRequests = 160;
 const turnsOfRound = 8;
-/** The log writes its rows within this time. */
+/** Rows of the log wait so long at most, so that they are written within the turn. */
+const logFlushMs = 10;
 const settleMs = 30;
 const aliases = 100;
 const workspaceKey = "bench-workspace-key-000000";
@@ -152,6 +153,7 @@ async function startMeasuring({ options, prepare, config, model, content = "Hell
   const gateway = createGateway({
     ...options,
     bootstrap: { workspaceKey },
+    logFlushMs,
     transport: {
       send(url) {
         const body = answers[new URL(url).pathname.split("/").at(-1) ?? ""];

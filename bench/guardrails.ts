@@ -24,8 +24,9 @@ const { values } = parseArgs({
 const roundCount = Number(values.rounds);
 /** Requests before the first round, for each side. */
 const warmUpRequests = 4_000;
-/** Requests of one turn: so many that no log row waits longer than 20 ms for others. */
 const turnRequests = 320;
+/** Rows of the log wait so long at most, so that they are written within the turn. */
+const logFlushMs = 10;
 const settleMs = 20;
 const events = 100;
 const encoder = new TextEncoder();
@@ -136,6 +137,7 @@ type Measure = (config: object, isStream: boolean, requests: number) => Promise<
 async function startMeasuring(): Promise<Measure> {
   const gateway = createGateway({
     bootstrap: { workspaceKey },
+    logFlushMs,
     transport: { send: (_, init) => Promise.resolve(answerCall(init)) },
     warn: () => {},
     log: () => {},

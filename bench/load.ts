@@ -280,6 +280,8 @@ export async function sendBurst(
     }
   };
   await Promise.all([...Array.from({ length: connections }, sendAll), besides?.()]);
+  // the last rows wait a quarter of a second for others
+  await wait(settleMs);
   const after = await untilIdle(pid);
   sent.completed += count - failures;
   sent.abandoned += failures;

@@ -11,7 +11,7 @@ const policies = 1_000;
 const atOnce = 8;
 /** Requests before the first round, for each side: enough for the engine to optimise its code. */
 const warmUpRequests = 20_000;
-/** Requests of one turn: so many that no log row waits longer than 20 ms for others. */
+/** Requests of one turn. */
 const turnRequests = 640;
 
 /** What is measured in turn: workspaces of one gateway. The last shows how far two measurements of the same differ. */
