@@ -65,7 +65,7 @@ test("eval run waits for a run, shows its variants, and ends with 1 below --fail
   assert.deepEqual([code, problems], [0, []]);
   assert.match(
     lines[1] ?? "",
-    /^\* plain {2}passed 0\.250 \(exact 0\.500, contains 0\.500, contains 2 0\.000, json_schema /,
+    /^[* ] plain {2}passed 0\.250 \(exact 0\.500, contains 0\.500, contains 2 0\.000, json_schema /,
   );
   const low = await answerCommand([...run, "--check", "exact", "--fail-under", "0.6", "--json"]);
   assert.deepEqual([low.code, low.problems.length], [1, 2]);
