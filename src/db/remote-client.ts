@@ -1,4 +1,5 @@
 import type { Client, InStatement } from "@libsql/client";
+import { DatabaseAwayError } from "../lib/database-away.ts";
 import { SilenceWatch } from "./silence.ts";
 import { OneByOne, untilUnlocked } from "./writes.ts";
 
@@ -6,6 +7,8 @@ import { OneByOne, untilUnlocked } from "./writes.ts";
 const readWithinMs = 5_000;
 /** The same of a transaction that writes, with its wait for those before it. */
 const defaultWriteWithinMs = 30_000;
+/** A write that has less time left when its turn comes is not sent: nobody would wait for its answer. */
+const leastWriteMs = 100;
 
 /** The same of a change of the schema, which may have to read whole tables. */
 const schemaWithinMs = 10 * 60_000;
@@ -75,8 +78,12 @@ export class RemoteWrites {
    */
   async add<Value>(write: () => Promise<Value>, statements: Statements): Promise<Value> {
     const state = { isGivenUp: false, isRunning: false };
+    const withinMs = withinOf(statements, this.#withinMs);
+    const lastStart = performance.now() + withinMs - leastWriteMs;
     const attempt = () => {
-      if (state.isGivenUp) throw new Error("Cannot write: it took too long until its turn");
+      if (state.isGivenUp || performance.now() > lastStart) {
+        throw new DatabaseAwayError(new Error("Cannot write: it took too long until its turn"));
+      }
       return write();
     };
     const turn = async () => {
@@ -88,7 +95,7 @@ export class RemoteWrites {
       }
     };
     try {
-      return await this.#watch.run(() => this.#queue.add(turn), withinOf(statements, this.#withinMs));
+      return await this.#watch.run(() => this.#queue.add(turn), withinMs);
     } finally {
       state.isGivenUp = true;
       // the next one has its turn

@@ -20,7 +20,7 @@ const row: LogDetails = {
   provider: "openai",
   model: "m",
   virtual_key: "main",
-  mcp: { server_id: "s", server: "files", method: "tools/call" },
+  mcp: { server_id: "s", server: "files", method: "tools/call", name: "read" },
   integration_id: "i",
   trace_id: "t",
   span_id: "s",
