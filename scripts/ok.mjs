@@ -18,7 +18,7 @@ const usage = `usage: npm test -- [options] [test files or folders]
   --cluster         the long forms of the tests of several processes
   --seed N          which sample is run (default: made from the commit)
   --runtime NAME    only bun, deno or node (may be repeated)
-  --jobs N          processes at once (default: 2 for each processor, at most 4)
+  --jobs N          processes at once (default: 2 for each processor and 1, at most 5)
   --limit SECONDS   how long one step may take (default: 600, of a whole run 2400)
   --save-durations  writes how long each file took into tests/durations.json
 Naming files runs them whole, on every runtime. Naming files or a runtime leaves out the other checks.`;
@@ -38,8 +38,8 @@ function seedOfCommit() {
 }
 
 function readArguments(args) {
-  // about half of the time of a test process is waiting for other processes, timers and files
-  const jobs = Math.min(4, 2 * availableParallelism());
+  // a test process waits for other processes, timers and files about half of its time
+  const jobs = Math.min(5, 2 * availableParallelism() + 1);
   const options = { files: [], runtimes: [], jobs, isWhole: false, isCluster: false, savesDurations: false };
   for (let index = 0; index < args.length; index++) {
     const [name, inline] = args[index].startsWith("--") ? args[index].split("=", 2) : [];

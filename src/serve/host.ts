@@ -36,7 +36,7 @@ async function serve(isHosted: boolean): Promise<void> {
   if (role?.kind === "owner") await serveAsOwner(role, settings, log);
   else if (role) await serveAsWorker(role, settings, log);
   else if (workers > 1) await superviseWorkers(workers, settings, log);
-  else if (isHosted && !settings.tls) await prepare();
+  else if (isHosted && !settings.tls) await prepare(settings);
   else announce(await startServing(settings, log), settings, log);
   // Deno would listen too once the module is loaded
   if (isHosted && settings.tls) await new Promise(() => {});
@@ -68,22 +68,27 @@ function sayFailure(error: unknown): void {
 
 let prepared: Promise<Gateway> | undefined;
 
-/** The gateway behind `host`, created on first use. */
-function prepare(): Promise<Gateway> {
-  prepared ??= (async () => {
-    const settings = loadSettings();
-    const log = createProcessLog(settings.processLog);
-    const gateway = await createGatewayFromEnvironment(settings, log);
-    const firstKeys = await gateway.start();
-    const { serverMode } = settings.gateway;
-    const port = { ...listenOptionsOf(settings, log), port: settings.mcpPort };
-    const listeners = serverMode === "all" ? [await listen(onMcpPort(gateway), port)] : [];
-    listeners.push(...(await listenForGateway(askerOf(gateway), settings, log)));
-    handleProcessEvents(createShutdown(gateway, listeners, { ...settings, log }), log);
-    hostBanner = (address) => printBanner(address, { firstKeys, settings, log });
-    return gateway;
-  })();
+/**
+ * The gateway behind `host`, created on first use.
+ *
+ * @param settings Settings that are read already: reading them again would find the master keys that the first start made.
+ */
+function prepare(settings?: HostSettings): Promise<Gateway> {
+  prepared ??= createHosted(settings ?? loadSettings());
   return prepared;
+}
+
+async function createHosted(settings: HostSettings): Promise<Gateway> {
+  const log = createProcessLog(settings.processLog);
+  const gateway = await createGatewayFromEnvironment(settings, log);
+  const firstKeys = await gateway.start();
+  const { serverMode } = settings.gateway;
+  const port = { ...listenOptionsOf(settings, log), port: settings.mcpPort };
+  const listeners = serverMode === "all" ? [await listen(onMcpPort(gateway), port)] : [];
+  listeners.push(...(await listenForGateway(askerOf(gateway), settings, log)));
+  handleProcessEvents(createShutdown(gateway, listeners, { ...settings, log }), log);
+  hostBanner = (address) => printBanner(address, { firstKeys, settings, log });
+  return gateway;
 }
 
 let hostBanner: ((address: string) => void) | undefined;

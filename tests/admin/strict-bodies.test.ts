@@ -49,14 +49,18 @@ const pathId = "00000000-0000-4000-8000-000000000000";
 const writes = adminEndpoints.filter(isAdminEndpoint).flatMap((row) => {
   if (!row.body) return [];
   const path = row.path.replace("/v1", "").replace(/:\w+/g, pathId);
-  return [{ route: `${row.method} ${path}`, body: row.body }];
+  return [{ route: `${row.method} ${path}`, body: row.body, isOfWorkspace: row.access.keys === "workspace" }];
 });
 
 interface Refusal {
   error?: { code: string; message: string; param: string | null };
 }
 
-const send = (route: string, body: unknown) => call<Refusal>(gateway, route, { key: adminKey, body });
+/** Routes that only keys of a workspace may call. */
+const ofWorkspace = new Set(writes.flatMap(({ route, isOfWorkspace }) => (isOfWorkspace ? [route] : [])));
+
+const send = (route: string, body: unknown) =>
+  call<Refusal>(gateway, route, { key: ofWorkspace.has(route) ? workspaceKey : adminKey, body });
 
 for (const { route, body: schema } of writes) {
   const entries = entriesOf(schema);
