@@ -22,7 +22,7 @@ for (const [path, key, requests, kilobytes] of [
   ["/", "workspaceKey", 12, 220],
   ["/", "adminKey", 13, 220],
   ["/logs", "workspaceKey", 12, 300],
-  ["/analytics", "workspaceKey", 14, 460],
+  ["/analytics", "workspaceKey", 15, 460],
   ["/api-keys", "workspaceKey", 12, 340],
   ["/configs/new", "workspaceKey", 16, 480],
 ] as const) {

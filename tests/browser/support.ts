@@ -224,9 +224,8 @@ const escapePattern = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]
 /** Fills the fields of a form by their labels: words, choices, code, switches (`on`, `off`), files, lists. */
 export async function fillForm(page: Page, values: FormValues, form: Locator = page.locator("form")): Promise<void> {
   for (const [label, value] of Object.entries(values)) {
-    const field = form.getByLabel(label, { exact: true });
-    const named = form.getByLabel(new RegExp(`^${escapePattern(label)}(?: \\*)?$`));
-    const input = (await field.count()) > 0 ? field.first() : named.first();
+    // a required field is marked; entries of lists that follow may have a field of the same name
+    const input = form.getByLabel(new RegExp(`^${escapePattern(label)}(?: \\*)?$`)).first();
     if (typeof value === "object" && "lines" in value) await fillLines(page, label, value.lines);
     else if (typeof value === "object" && "content" in value) await chooseFile(page, input, value);
     else await fillOne(page, input, value);

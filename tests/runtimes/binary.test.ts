@@ -50,7 +50,11 @@ async function walkConsole(gateway: GatewayProcess, key: string): Promise<void> 
     const { page } = one;
     await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Logs" }).click();
     await page.locator("[data-index='0']").click();
-    await page.locator("article", { hasText: "Hello" }).first().waitFor();
+    const shown = page.locator("article", { hasText: "Hello" }).first();
+    await shown.waitFor();
+    // the drawer lies over the menu of the account
+    await page.keyboard.press("Escape");
+    await shown.waitFor({ state: "hidden" });
     await signOut(one);
     assertClean(one);
   } finally {
