@@ -1,4 +1,4 @@
-import { Badge, Button } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import type { ReactNode } from "react";
 import { type AnswerOf, get } from "@/api/client.ts";
@@ -75,9 +75,7 @@ function Verdict({ data }: { readonly data: Summary }): ReactNode {
   const isWell = bad + away === 0;
   return (
     <div role="status">
-      <Badge variant="light" color={isWell ? "teal" : "red"} size="lg" tt="none">
-        {isWell ? words.well : words.trouble(bad, away)}
-      </Badge>{" "}
+      <StatusBadge value={isWell ? "healthy" : "unhealthy"} label={isWell ? words.well : words.trouble(bad, away)} />{" "}
       {words.until(formatTime(data.to))}
     </div>
   );
