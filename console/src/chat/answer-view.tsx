@@ -105,7 +105,7 @@ export function AnswerFigures({
   const rows: readonly (readonly [string, string | undefined])[] = [
     [words.firstToken, firstMs === undefined ? undefined : formatDuration(firstMs)],
     [words.speed, speed === undefined ? undefined : speed.toFixed(speed < 10 ? 1 : 0)],
-    [words.tokens, usage && words.inOut(formatNumber(usage.prompt), formatNumber(usage.completion))],
+    [words.tokens, usage && words.inOut({ input: formatNumber(usage.prompt), output: formatNumber(usage.completion) })],
     [words.cost, cost === undefined ? undefined : cost === null ? words.unpriced : formatDollars(cost)],
     [words.total, formatDuration(totalMs)],
     [words.reasoningTokens, usage && usage.reasoning > 0 ? formatNumber(usage.reasoning) : undefined],
@@ -126,8 +126,8 @@ export function AnswerFigures({
       <Group gap="xs" mt="xs">
         {answer.provider !== "" && <Tag>{answer.provider}</Tag>}
         {answer.target.includes("targets") && <Tag>{answer.target}</Tag>}
-        {answer.cache !== "" && answer.cache !== "DISABLED" && <Tag>{words.cacheIs(answer.cache)}</Tag>}
-        {answer.finish !== "" && answer.finish !== "stop" && <Tag>{words.finish(answer.finish)}</Tag>}
+        {answer.cache !== "" && answer.cache !== "DISABLED" && <Tag>{words.cacheIs({ status: answer.cache })}</Tag>}
+        {answer.finish !== "" && answer.finish !== "stop" && <Tag>{words.finish({ reason: answer.finish })}</Tag>}
         {showsLog && requestId !== "" && (
           <Anchor component={Link} to={`/logs/${encodeURIComponent(requestId)}`} size="xs">
             {words.openLog}

@@ -55,12 +55,12 @@ interface MessageEditorProps {
 }
 
 function MessageEditor({ message, place, input, onChange, onRemove }: MessageEditorProps): ReactNode {
-  const label = words.messageText(place);
+  const label = words.messageText({ place });
   return (
-    <fieldset className={classes.message} aria-label={words.message(place)}>
+    <fieldset className={classes.message} aria-label={words.message({ place })}>
       <Group gap="xs" wrap="nowrap">
         <Select
-          aria-label={words.role(place)}
+          aria-label={words.role({ place })}
           data={messageRoles.map((role) => ({ value: role, label: nameOf(role) }))}
           value={message.role}
           onChange={(role) => onChange({ role: messageRoles.find((one) => one === role) ?? "user" })}
@@ -79,7 +79,7 @@ function MessageEditor({ message, place, input, onChange, onRemove }: MessageEdi
             }
           />
         )}
-        <ActionIcon variant="subtle" color="gray" aria-label={words.removeMessage(place)} onClick={onRemove}>
+        <ActionIcon variant="subtle" color="gray" aria-label={words.removeMessage({ place })} onClick={onRemove}>
           <Icon name="trash" size={14} />
         </ActionIcon>
       </Group>
@@ -167,7 +167,7 @@ function Files({
         variant="subtle"
         color="gray"
         size="xs"
-        aria-label={words.removeFile(name)}
+        aria-label={words.removeFile({ name })}
         onClick={() => onChange({ files: message.files.filter((_, at) => at !== index) })}
       >
         <Icon name="close" size={12} />
@@ -190,11 +190,15 @@ function Images({
       {message.images.map((url, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: the same image may stand twice
         <div key={index} className={classes.image}>
-          {isShowable(url) ? <img src={url} alt={words.image(index + 1)} /> : <code>{url.slice(0, 200)}</code>}
+          {isShowable(url) ? (
+            <img src={url} alt={words.image({ place: index + 1 })} />
+          ) : (
+            <code>{url.slice(0, 200)}</code>
+          )}
           <ActionIcon
             variant="default"
             size="xs"
-            aria-label={words.removeImage(index + 1)}
+            aria-label={words.removeImage({ place: index + 1 })}
             onClick={() => onChange({ images: message.images.filter((_, at) => at !== index) })}
           >
             <Icon name="close" size={12} />

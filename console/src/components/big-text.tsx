@@ -80,7 +80,7 @@ export function BigText({ value, label, fileName }: BigTextProps): ReactNode {
         <Finder onFind={find} />
         <Group gap="xs">
           <span className={classes.size}>
-            {text.bigText.size(formatNumber(value.length), formatNumber(ends.length))}
+            {text.bigText.size({ characters: formatNumber(value.length), lines: formatNumber(ends.length) })}
           </span>
           <CopyValue value={value} />
           <Button

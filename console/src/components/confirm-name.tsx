@@ -33,12 +33,12 @@ export function ConfirmName({ what, name, verb, onConfirm, onClose }: ConfirmNam
     <Modal
       opened
       onClose={onClose}
-      title={text.confirm.title(verb, what)}
+      title={text.confirm.title({ verb, what })}
       closeButtonProps={{ "aria-label": text.common.close }}
     >
       <form onSubmit={submit}>
         <Stack>
-          <Text size="sm">{text.confirm.hint(name, verb === text.common.delete)}</Text>
+          <Text size="sm">{text.confirm.hint({ name, isFinal: verb === text.common.delete })}</Text>
           <TextInput
             label={text.confirm.name}
             value={typed}

@@ -224,13 +224,16 @@ function accepts(schemas: readonly JsonSchema[], type: string): boolean {
 /** What is wrong with a value, by the schemas that may apply to it. */
 function complaintOf(node: SyntaxNode, schemas: readonly JsonSchema[], code: ReadCode): string | undefined {
   const type = typeOf(node);
-  if (!accepts(schemas, type)) return words.wrongType(type, typesOf(schemas).join(", "));
+  if (!accepts(schemas, type)) {
+    const wanted = typesOf(schemas).join(", ");
+    return wanted === "" ? words.noType({ type }) : words.wrongType({ type, wanted });
+  }
   const listed = schemas.filter((schema) => Array.isArray(schema.enum) && accepts([schema], type));
   if (node.name === "String" && listed.length > 0) {
     const open = schemas.some(({ type, enum: list }) => type === "string" && list === undefined);
     const choices = listed.flatMap(({ enum: list }) => (Array.isArray(list) ? list.map(String) : []));
     const value = code(node.from + 1, node.to - 1);
-    if (!open && !choices.includes(value)) return words.wrongChoice(choices.join(", "));
+    if (!open && !choices.includes(value)) return words.wrongChoice({ choices: choices.join(", ") });
   }
   if (node.name !== "Object") return undefined;
   const present = new Set(node.getChildren("Property").map((property) => nameOf(property, code)));
@@ -239,7 +242,7 @@ function complaintOf(node: SyntaxNode, schemas: readonly JsonSchema[], code: Rea
     .map(({ required }) => (Array.isArray(required) ? required.map(String) : []).find((name) => !present.has(name)));
   const [missing] = lacking;
   return lacking.length > 0 && lacking.every((name) => name !== undefined) && missing !== undefined
-    ? words.missing(missing)
+    ? words.missing({ name: missing })
     : undefined;
 }
 

@@ -161,7 +161,7 @@ export function CopiedCode({ value, label }: { readonly value: string; readonly 
             variant="subtle"
             color="gray"
             size={24}
-            aria-label={text.common.copyOf(label)}
+            aria-label={text.common.copyOf({ label })}
             onClick={copy}
           >
             <Icon name={copied ? "check" : "copy"} size={14} />

@@ -74,5 +74,17 @@ env_key = "GATEWAY_KEY"
 # codex`,
 };
 
+/** A request to the provider that needs no account. */
+export const echoRequest = (origin: string): string => `curl ${origin}/v1/chat/completions \\
+  -H "x-gateway-api-key: ${keyVariable}" \\
+  -H "x-gateway-provider: echo" \\
+  -H "content-type: application/json" \\
+  -d '{"model":"echo-1","messages":[{"role":"user","content":"Hello"}]}'`;
+
+/** Adds an integration with that provider. */
+export const echoIntegration = (origin: string): string =>
+  `curl ${origin}/v1/integrations -H "x-gateway-api-key: ${keyVariable}" \\
+  -H "content-type: application/json" -d '{"name": "Echo", "ai_provider_id": "echo"}'`;
+
 /** The first request as a program or as the settings of an agent. */
 export const writeFirstRequest = (kind: FirstRequestKind, request: FirstRequest): string => writers[kind](request);

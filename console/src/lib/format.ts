@@ -1,11 +1,15 @@
-// Numbers, money and times as people read them, in the viewer's locale and zone.
+// Numbers, money and times as people read them, in the locale of the words and the zone of the viewer.
 
-const whole = new Intl.NumberFormat();
-const short = new Intl.NumberFormat(undefined, { notation: "compact", maximumFractionDigits: 1 });
-const share = new Intl.NumberFormat(undefined, { style: "percent", maximumFractionDigits: 1 });
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
-const day = new Intl.DateTimeFormat(undefined, { dateStyle: "medium" });
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: "auto", style: "narrow" });
+import { locale } from "../text/locale.ts";
+
+const language = locale();
+
+const whole = new Intl.NumberFormat(language);
+const short = new Intl.NumberFormat(language, { notation: "compact", maximumFractionDigits: 1 });
+const share = new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: 1 });
+const moment = new Intl.DateTimeFormat(language, { dateStyle: "medium", timeStyle: "medium", hourCycle: "h23" });
+const day = new Intl.DateTimeFormat(language, { dateStyle: "medium" });
+const relative = new Intl.RelativeTimeFormat(language, { numeric: "auto", style: "narrow" });
 
 export const formatNumber = (value: number): string => whole.format(value);
 
@@ -22,7 +26,7 @@ export function formatDollars(value: number): string {
     Math.abs(value) >= 1 || value === 0
       ? { minimumFractionDigits: 2, maximumFractionDigits: 2 }
       : { maximumSignificantDigits: 4 };
-  return new Intl.NumberFormat(undefined, { style: "currency", currency: "USD", ...digits }).format(value);
+  return new Intl.NumberFormat(language, { style: "currency", currency: "USD", ...digits }).format(value);
 }
 
 /** Digits before the decimal point. */
@@ -40,19 +44,22 @@ export function dollarColumn(values: readonly number[]): (value: number) => stri
   const wanted = 1 - Math.floor(Math.log10(smallest));
   const decimals = Math.max(2, Math.min(wanted, columnDigits - wholeDigits(Math.max(1, ...amounts))));
   const digits = { minimumFractionDigits: decimals, maximumFractionDigits: decimals };
-  const { format } = new Intl.NumberFormat(undefined, { style: "currency", currency: "USD", ...digits });
+  const { format } = new Intl.NumberFormat(language, { style: "currency", currency: "USD", ...digits });
   const least = 10 ** -decimals;
   return (value) => (value > 0 && value < least / 2 ? `<${format(least)}` : format(value));
 }
 
-const fine = new Intl.NumberFormat(undefined, { minimumSignificantDigits: 2, maximumSignificantDigits: 2 });
+const decimals = (digits: number): Intl.NumberFormat =>
+  new Intl.NumberFormat(language, { minimumFractionDigits: digits, maximumFractionDigits: digits });
+
+const fine = new Intl.NumberFormat(language, { minimumSignificantDigits: 2, maximumSignificantDigits: 2 });
 
 /** Milliseconds below one second, of which fewer than ten have two significant digits; else seconds, else minutes. */
 export function formatDuration(milliseconds: number): string {
   if (milliseconds === 0) return "0 ms";
   if (milliseconds < 9.95) return `${fine.format(milliseconds)} ms`;
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
-  if (milliseconds < 60_000) return `${(milliseconds / 1000).toFixed(2)} s`;
+  if (milliseconds < 60_000) return `${decimals(2).format(milliseconds / 1000)} s`;
   const seconds = Math.round(milliseconds / 1000);
   const minutes = `${Math.floor(seconds / 60)} min`;
   return seconds % 60 === 0 ? minutes : `${minutes} ${seconds % 60} s`;
@@ -69,14 +76,14 @@ export function formatDay(value: string | number): string {
   return Number.isNaN(date.getTime()) ? String(value) : day.format(date);
 }
 
-const hour = new Intl.DateTimeFormat(undefined, {
+const hour = new Intl.DateTimeFormat(language, {
   month: "short",
   day: "2-digit",
   hour: "2-digit",
   minute: "2-digit",
   hourCycle: "h23",
 });
-const date = new Intl.DateTimeFormat(undefined, { month: "short", day: "2-digit" });
+const date = new Intl.DateTimeFormat(language, { month: "short", day: "2-digit" });
 const shortestDayMs = 23 * 3_600_000;
 
 /** How the first of `times`, and all others, are read: as dates where a day or more is between two of them. */
@@ -103,6 +110,6 @@ export function formatAgo(value: string | number, now = Date.now()): string {
 /** Bytes as `1.2 MB`. */
 export function formatBytes(value: number): string {
   if (value < 1000) return `${value} B`;
-  if (value < 1_000_000) return `${(value / 1000).toFixed(1)} kB`;
-  return `${(value / 1_000_000).toFixed(1)} MB`;
+  if (value < 1_000_000) return `${decimals(1).format(value / 1000)} kB`;
+  return `${decimals(1).format(value / 1_000_000)} MB`;
 }

@@ -21,7 +21,7 @@ function inUnits(metric: Rule["metric"], value: number | null): string {
 
 const showValue = ({ metric, value }: Rule): string => inUnits(metric, value);
 const showBound = ({ metric, threshold }: Rule): string =>
-  words.bounds(inUnits(metric, threshold), metric === "requests");
+  words.bounds({ value: inUnits(metric, threshold), isLeast: metric === "requests" });
 
 const members = [
   nameField,

@@ -126,7 +126,7 @@ const nameOfRun = ({ name, variants }: Pick<Run, "name" | "variants">): string =
   name ?? variants.map((variant) => variant.name).join(" · ");
 
 const progressOf = ({ done, total, failed }: Pick<Run, "done" | "total" | "failed">): string =>
-  ofRuns.progressOf(done, total, failed);
+  ofRuns.progressOf({ done, total, failed });
 
 const runFields = [
   {

@@ -1,7 +1,7 @@
 import { createElement, type ReactNode } from "react";
 import type { AnswerOf } from "@/api/client.ts";
 import { Value } from "@/components/value.tsx";
-import { formatNumber, formatTime } from "@/lib/format.ts";
+import { formatTime } from "@/lib/format.ts";
 import { isJsonObject } from "@/lib/json.ts";
 import { nameOf } from "@/lib/words.ts";
 import { withoutNulls } from "@/resources/data.ts";
@@ -110,7 +110,7 @@ const recordsOf = (row: ExportJob): ReactNode =>
 
 /** An export by its description, else by when it was made. */
 const exportName = ({ description, created_at: created }: ExportJob): string =>
-  description || ofExports.of(formatTime(created));
+  description || ofExports.of({ when: formatTime(created) });
 
 /** Export jobs: `/v1/logs/exports`. */
 export const exportJobs = defineResource({
@@ -200,11 +200,11 @@ export const exportJobs = defineResource({
 /** How many requests of a batch have ended. */
 function countRequests({ request_counts: counts }: Batch): string {
   const { completed, failed, total } = counts ?? { completed: 0, failed: 0, total: 0 };
-  return ofBatches.counted(formatNumber(completed + failed), formatNumber(total), failed);
+  return ofBatches.counted({ ended: completed + failed, total, failed });
 }
 
 /** A batch by when it was made: it has no name. */
-const batchName = ({ created_at: created }: Batch): string => ofBatches.of(formatTime(created * 1000));
+const batchName = ({ created_at: created }: Batch): string => ofBatches.of({ when: formatTime(created * 1000) });
 
 /** The provider is one of the headers of the calls. */
 function withProvider({ provider, ...body }: Values): Values {

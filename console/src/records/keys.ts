@@ -2,7 +2,6 @@ import type { AnswerOf } from "@/api/client.ts";
 import { keyScopes } from "@/api/scopes.gen.ts";
 import { formatDollars, formatNumber } from "@/lib/format.ts";
 import { isJsonObject } from "@/lib/json.ts";
-import { wordOf } from "@/lib/words.ts";
 import { action, defineResource, optionsOf } from "@/resources/define.ts";
 import { showUser, showWorkspace } from "@/resources/names.tsx";
 import { allScopes, choices, priorityField, rateLimitsField } from "@/resources/options.ts";
@@ -34,11 +33,11 @@ function budgetOf({ usage_limits: limit }: Pick<ApiKey, "usage_limits">): string
   if (limit === null) return "";
   const show = limit.type === "tokens" ? formatNumber : formatDollars;
   const { current_usage: used, credit_limit: most, periodic_reset: resets } = limit;
-  return words.budget(
-    `${show(used)} ${words.of} ${show(most ?? 0)}`,
-    limit.type === "tokens",
-    resets === null ? "" : wordOf(resets).toLowerCase(),
-  );
+  return words.budget({
+    used: `${show(used)} ${words.of} ${show(most ?? 0)}`,
+    isTokens: limit.type === "tokens",
+    resets: resets ?? "never",
+  });
 }
 
 const scopesField = {

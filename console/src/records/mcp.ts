@@ -31,7 +31,7 @@ const isOpenApi = (values: Values) => values.transport === "openapi";
 function ofTest(answer: AnswerOf<"POST /v1/mcp-servers/{slug}/test">): ActionResult {
   const { success, message, url, status_code: status, server_name: server } = answer;
   return {
-    message: success ? ofIntegrations.answered(formatDuration(answer.response_time_ms)) : message,
+    message: success ? ofIntegrations.answered({ time: formatDuration(answer.response_time_ms) }) : message,
     isFailure: !success,
     facts: [
       [ofServers.address, url],

@@ -113,7 +113,7 @@ const alertAt = ({ type, alert_threshold: threshold }: UsageLimit): string => in
 
 /** A rate limit as `6,000 requests / minute`. */
 const rateOf = ({ value, type, unit }: RateLimit): string =>
-  ofRates.rate(formatNumber(value), wordOf(type).toLowerCase(), ofRates.periods[unit] ?? "");
+  ofRates.rate({ value: formatNumber(value), what: wordOf(type).toLowerCase(), period: ofRates.periods[unit] ?? "" });
 
 /** What a limit counts by. */
 const groupsOf = ({ group_by: groups }: UsageLimit | RateLimit): string =>

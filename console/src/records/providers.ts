@@ -1,6 +1,7 @@
 import { createElement } from "react";
 import { partnerNames, providerNames } from "@/api/providers.gen.ts";
 import type { Attribute } from "@/components/attribute.ts";
+import { echoIntegration } from "@/lib/first-request.ts";
 import { action, defineResource, optionsOf } from "@/resources/define.ts";
 import { ofCredential, showHealth, showSlowest } from "@/resources/health.tsx";
 import { IntegrationLink, showMappings } from "@/resources/names.tsx";
@@ -90,7 +91,7 @@ const healthFacts = <T>(kind: "provider" | "integration", nameOf: (row: T) => st
 /** Accounts at model providers: `/v1/integrations`. */
 export const integrations = defineResource({
   name: "integrations",
-  text: { ...ofIntegrations, emptyHint: ofIntegrations.empty, emptyCommand: ofIntegrations.command(location.origin) },
+  text: { ...ofIntegrations, emptyHint: ofIntegrations.empty, emptyCommand: echoIntegration(location.origin) },
   workspace: "optional",
   list: { path: "/v1/integrations", paging: numbered },
   id: ({ slug }) => slug,

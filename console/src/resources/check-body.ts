@@ -58,30 +58,31 @@ function matches(pattern: string, value: string): boolean {
 /** What is wrong with a number by its bounds. */
 function boundOf(schema: JsonObject, value: number): string | undefined {
   const { minimum, maximum, exclusiveMinimum: above } = schema;
-  if (isNumber(minimum) && value < minimum) return words.atLeast(minimum);
-  if (isNumber(above) && value <= above) return words.above(above);
-  return isNumber(maximum) && value > maximum ? words.atMost(maximum) : undefined;
+  if (isNumber(minimum) && value < minimum) return words.atLeast({ least: minimum });
+  if (isNumber(above) && value <= above) return words.above({ least: above });
+  return isNumber(maximum) && value > maximum ? words.atMost({ most: maximum }) : undefined;
 }
 
 function lengthOf({ minLength: least, maxLength: most, pattern }: JsonObject, value: string): string | undefined {
-  if (isNumber(least) && value.length < least) return value === "" ? text.common.required : words.longer(least);
-  if (isNumber(most) && value.length > most) return words.shorter(most);
+  if (isNumber(least) && value.length < least) return value === "" ? text.common.required : words.longer({ least });
+  if (isNumber(most) && value.length > most) return words.shorter({ most });
   return typeof pattern === "string" && !matches(pattern, value) ? words.form : undefined;
 }
 
 function countOf({ minItems: least, maxItems: most }: JsonObject, value: readonly unknown[]): string | undefined {
-  if (isNumber(least) && value.length < least) return value.length === 0 ? text.common.required : words.more(least);
-  return isNumber(most) && value.length > most ? words.fewer(most) : undefined;
+  if (isNumber(least) && value.length < least) return value.length === 0 ? text.common.required : words.more({ least });
+  return isNumber(most) && value.length > most ? words.fewer({ most }) : undefined;
 }
 
 /** What is wrong with a value itself, apart from what is in it. */
 function problemOf(schema: JsonObject, value: unknown): string | undefined {
   const types = typesOf(schema);
   if (types.length > 0 && !types.some((type) => hasType(value, type))) {
-    return value === null ? text.common.required : words.type(types.join(", "));
+    return value === null ? text.common.required : words.type({ types: types.join(", ") });
   }
-  if ("const" in schema && value !== schema.const) return words.choice(String(schema.const));
-  if (Array.isArray(schema.enum) && !schema.enum.includes(value)) return words.choice(schema.enum.join(", "));
+  if ("const" in schema && value !== schema.const) return words.choice({ choices: String(schema.const) });
+  if (Array.isArray(schema.enum) && !schema.enum.includes(value))
+    return words.choice({ choices: schema.enum.join(", ") });
   if (isNumber(value)) return boundOf(schema, value);
   if (typeof value === "string") return lengthOf(schema, value);
   return Array.isArray(value) ? countOf(schema, value) : undefined;

@@ -161,7 +161,7 @@ function RecordActions({ resource, record, id, children }: RecordActionsProps): 
       ...(remove.body !== undefined && { body: remove.body(record) }),
     });
     await forget();
-    notifications.show({ message: text.common.deleted(resource.text.one) });
+    notifications.show({ message: text.common.deleted({ what: resource.text.one }) });
     await navigate({ to: `/${resource.name}` });
   };
   return (

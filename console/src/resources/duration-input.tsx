@@ -51,7 +51,7 @@ export function DurationInput({ field, value, onChange, error }: FieldProps): Re
         />
         <Select
           className={classes.unit ?? ""}
-          aria-label={words.unitOf(field.label)}
+          aria-label={words.unitOf({ label: field.label })}
           data={choices}
           value={unit}
           allowDeselect={false}

@@ -173,7 +173,9 @@ function useEditor(props: EditorProps) {
     const next = pageAfter(props, answer);
     const secret = write.secret?.(answer) ?? undefined;
     setState({ busy: false, dirty: false, ...(secret !== undefined && { secret, next }) });
-    notifications.show({ message: record === undefined ? text.common.created(resource.text.one) : text.common.saved });
+    notifications.show({
+      message: record === undefined ? text.common.created({ what: resource.text.one }) : text.common.saved,
+    });
     // The blocker must see the clean state first.
     if (secret === undefined) setTimeout(() => void navigate({ to: next }), 0);
   };

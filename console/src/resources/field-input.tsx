@@ -203,7 +203,7 @@ function ChoiceInput(props: FieldProps): ReactNode {
     return (
       <Stack gap="xs">
         {select}
-        <Group gap="xs" role="group" aria-label={text.common.presetsOf(field.label)}>
+        <Group gap="xs" role="group" aria-label={text.common.presetsOf({ label: field.label })}>
           {field.presets.map(({ label, values }) => (
             <Button key={label} variant="default" size="compact-sm" onClick={() => onChange(values)}>
               {label}

@@ -68,7 +68,7 @@ export function useFormOrJson({ write, read }: Sides) {
       if (isJson) return start(write());
       const left = code === undefined || code === written ? [] : read(readBody(code));
       if (left.length === 0) return start(undefined);
-      setReason(text.common.formCannotShow(left.join(", ")));
+      setReason(text.common.formCannotShow({ members: left.join(", ") }));
     } catch (error) {
       setReason(error instanceof Error ? error.message : String(error));
     }

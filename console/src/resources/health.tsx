@@ -47,7 +47,7 @@ function Health({ kind, name }: HealthProps): ReactNode {
   const row = data.get(name);
   if (row === undefined) return words.unused;
   const [requests, errors] = [Number(row.requests ?? 0), Number(row.error_count ?? 0)];
-  const said = words.health(formatNumber(requests), requests, formatNumber(errors), errors);
+  const said = words.health({ requests, errors });
   const filter = filters[kind];
   return errors === 0 || filter === undefined ? (
     said
@@ -74,7 +74,7 @@ export const showSlowest = (kind: Kind, name: string): ReactNode => <Slowest kin
 export function ofCredential(answer: AnswerOf<"POST /v1/providers/{slug}/test">): ActionResult {
   const { provider, success, status_code: status, models } = answer;
   return {
-    message: success === true ? words.answered(formatDuration(answer.response_time_ms)) : answer.message,
+    message: success === true ? words.answered({ time: formatDuration(answer.response_time_ms) }) : answer.message,
     isFailure: success === false,
     facts: [
       [words.one, provider],

@@ -78,8 +78,8 @@ function Joined({ member, server }: JoinedProps): ReactNode {
         </Anchor>
       )}{" "}
       <span className="code">{member.prefix}</span>
-      {include !== "" && <> · {words.only(include)}</>}
-      {exclude !== "" && <> · {words.without(exclude)}</>}
+      {include !== "" && <> · {words.only({ names: include })}</>}
+      {exclude !== "" && <> · {words.without({ names: exclude })}</>}
     </>
   );
 }

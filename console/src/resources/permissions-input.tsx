@@ -71,7 +71,7 @@ function PermissionTable({ label, roles, switches, onChange }: PermissionTablePr
                 <td key={key} data-verb={verb}>
                   {typeof decision === "object" ? (
                     <Checkbox
-                      aria-label={words.label(titleOf(role), words[verb], thingOf(thing))}
+                      aria-label={words.label({ role: titleOf(role), verb: words[verb], thing: thingOf(thing) })}
                       checked={switches[decision.name] === true || switches[decision.name] === 1}
                       onChange={(event) => onChange({ ...switches, [decision.name]: event.currentTarget.checked })}
                     />

@@ -55,7 +55,7 @@ export function RowsInput({ field, value, onChange, error, input: CellInput }: R
             className={classes.remove ?? ""}
             variant="subtle"
             color="gray"
-            aria-label={text.common.removeLine(label, index + 1)}
+            aria-label={text.common.removeLine({ list: label, line: index + 1 })}
             onClick={() => remove(index)}
           >
             <Icon name="close" size={14} />

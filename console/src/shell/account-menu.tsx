@@ -23,7 +23,8 @@ export function AccountMenu(): ReactNode {
           </Text>
           <Text size="xs" c="dimmed">
             {nameOf(principal.type)}
-            {principal.role ? ` · ${nameOf(principal.role)}` : ""} · {text.signIn.expires(formatAgo(expiresAt))}
+            {principal.role ? ` · ${nameOf(principal.role)}` : ""} ·{" "}
+            {text.signIn.expires({ when: formatAgo(expiresAt) })}
           </Text>
         </Menu.Label>
         <Menu.Item leftSection={<Icon name="leave" size={14} />} onClick={() => void leave()}>

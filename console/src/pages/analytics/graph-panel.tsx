@@ -6,7 +6,7 @@ import { Icon } from "@/components/icons.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { Section } from "@/layout/page.tsx";
 import { toCsv } from "@/lib/csv.ts";
-import { dollarColumn, pointFormat } from "@/lib/format.ts";
+import { dollarColumn, formatNumber, formatShare, pointFormat } from "@/lib/format.ts";
 import { useKept } from "@/lib/kept.ts";
 import { type Period, periodQuery } from "@/lib/period.ts";
 import { saveAs } from "@/lib/save.ts";
@@ -93,9 +93,9 @@ export function GraphPanel({ graph, period, filters, chooser }: GraphPanelProps)
 
 /** Summary figures that are not counted in the unit of the graph. */
 const ownFormats: Readonly<Record<string, (value: number) => string>> = {
-  rate: (value) => `${value.toLocaleString(undefined, { maximumFractionDigits: 1 })}%`,
-  unique: (value) => value.toLocaleString(),
-  total: (value) => value.toLocaleString(),
+  rate: (value) => formatShare(value / 100),
+  unique: formatNumber,
+  total: formatNumber,
 };
 
 const isOfCost = ({ name }: Graph): boolean => name === "cost";
@@ -132,8 +132,8 @@ function Points({ drawn, graph }: { readonly drawn: Drawn; readonly graph: Graph
   const timeOf = pointFormat(drawn.points.map(({ time }) => String(time)));
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-    <section className={classes.points} tabIndex={0} aria-label={words.pointsOf(graph.label)}>
-      <Table aria-label={words.pointsOf(graph.label)} fz="sm" stickyHeader verticalSpacing={4}>
+    <section className={classes.points} tabIndex={0} aria-label={words.pointsOf({ graph: graph.label })}>
+      <Table aria-label={words.pointsOf({ graph: graph.label })} fz="sm" stickyHeader verticalSpacing={4}>
         <Table.Thead>
           <Table.Tr>
             <Table.Th>{graph.at === undefined ? words.time : words.value}</Table.Th>

@@ -2,6 +2,7 @@ import type { AnswerOf } from "@/api/client.ts";
 import type { Of } from "@/components/attribute.ts";
 import type { Series, SeriesChartProps } from "@/components/charts/series.ts";
 import { formatDollars, formatDuration, formatNumber, formatShare } from "@/lib/format.ts";
+import { locale } from "@/text/locale.ts";
 import { text } from "@/text/text.ts";
 
 const words = text.analytics;
@@ -32,7 +33,7 @@ export interface Graph {
 
 const cents: Figure = (value) => formatDollars(value / 100);
 const percent: Figure = (value) => formatShare(value / 100);
-const signed: Figure = (value) => value.toLocaleString(undefined, { maximumFractionDigits: 2 });
+const signed: Figure = (value) => value.toLocaleString(locale(), { maximumFractionDigits: 2 });
 
 interface GraphParts<N extends GraphName> {
   readonly series?: (points: readonly PointOf<N>[]) => readonly Series[];
@@ -112,8 +113,8 @@ const dayMs = 86_400_000;
 function labelOf(time: string, span: number): string {
   const date = new Date(time);
   return span <= 2 * dayMs
-    ? date.toLocaleTimeString(undefined, { hour: "2-digit", minute: "2-digit", hourCycle: "h23" })
-    : date.toLocaleDateString(undefined, { month: "short", day: "numeric" });
+    ? date.toLocaleTimeString(locale(), { hour: "2-digit", minute: "2-digit", hourCycle: "h23" })
+    : date.toLocaleDateString(locale(), { month: "short", day: "numeric" });
 }
 
 /** The time of a point; empty where points are named by something else. */

@@ -100,7 +100,7 @@ export function GroupPanel({ period, filters, names }: GroupPanelProps): ReactNo
   };
   return (
     <Section
-      title={words.groupTitle(words.columns[order], grouping.label)}
+      title={words.groupTitle({ figure: words.columns[order], label: grouping.label })}
       actions={<GroupTools onSave={save} isEmpty={rows.length === 0} />}
     >
       {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
@@ -182,7 +182,7 @@ function GroupChart({ rows, nameOf, column, grouping }: GroupChartProps): ReactN
     .map((row) => ({ at: nameOf(row) || noValueOf(grouping.value), [column]: Number(row[column] ?? 0) }));
   return (
     <SeriesChart
-      label={words.groupTitle(words.columns[column], grouping.label)}
+      label={words.groupTitle({ figure: words.columns[column], label: grouping.label })}
       points={points}
       series={[{ name: column, label: words.columns[column] }]}
       kind="bar"
@@ -208,9 +208,13 @@ function GroupTable({ rows, columns, order, grouping, period, nameOf }: GroupTab
       minWidth={120 + columns.length * 90}
       type="native"
       tabIndex={0}
-      aria-label={words.groupTitle(words.columns[order], grouping.label)}
+      aria-label={words.groupTitle({ figure: words.columns[order], label: grouping.label })}
     >
-      <Table aria-label={words.groupTitle(words.columns[order], grouping.label)} fz="sm" verticalSpacing={5}>
+      <Table
+        aria-label={words.groupTitle({ figure: words.columns[order], label: grouping.label })}
+        fz="sm"
+        verticalSpacing={5}
+      >
         <Table.Thead>
           <Table.Tr>
             <Table.Th>{grouping.label}</Table.Th>
@@ -285,7 +289,7 @@ function Pages({ page, total }: { readonly page: number; readonly total: number 
   return (
     <Group justify="space-between" mt="sm">
       <Text size="sm" c="dimmed">
-        {words.groupCount(total, formatNumber(total))}
+        {words.groupCount({ count: total })}
       </Text>
       {last > 0 && (
         <Group gap="xs">
@@ -296,7 +300,7 @@ function Pages({ page, total }: { readonly page: number; readonly total: number 
           >
             {words.previous}
           </Button>
-          <Text size="sm">{text.common.showing(formatNumber(page + 1), formatNumber(last + 1))}</Text>
+          <Text size="sm">{text.common.showing({ shown: formatNumber(page + 1), total: formatNumber(last + 1) })}</Text>
           <Button variant="default" disabled={page >= last} onClick={() => change({ page: String(page + 1) })}>
             {words.next}
           </Button>

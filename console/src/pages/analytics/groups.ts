@@ -81,7 +81,7 @@ export function readGrouping(name: string | undefined): Grouping {
     const key = name.slice(metadataStart.length);
     return {
       name,
-      label: words.metadataKey(key),
+      label: words.metadataKey({ key }),
       filter: `metadata.${key}`,
       ...groupsOf("/v1/analytics/groups/metadata/{metadataKey}", "metadata_value", key),
     };

@@ -65,7 +65,7 @@ export function SeriesPanel({ period, filters, names }: SeriesPanelProps): React
   const isEmpty = data !== undefined && data.summary.total === 0 && data.summary.former === 0;
   return (
     <Section
-      title={words.overTime(words.figures[figure], grouping.label)}
+      title={words.overTime({ figure: words.figures[figure], label: grouping.label })}
       actions={<SeriesTools search={search} figure={figure} asTable={asTable} onTable={setAsTable} />}
     >
       {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
@@ -133,7 +133,7 @@ function rowsOf({ data, other }: SeriesAnswer, nameOf: (row: object) => string) 
   const rows = data.map((row) => ({ ...row, label: nameOf(row), row }));
   return other === null
     ? rows
-    : [...rows, { ...other, label: words.other(formatNumber(other.groups)), row: undefined }];
+    : [...rows, { ...other, label: words.other({ groups: formatNumber(other.groups) }), row: undefined }];
 }
 
 /** The times of an answer's points, and the range of the log that some of them stand for. */
@@ -167,11 +167,13 @@ function Series({ data, period, search, grouping, nameOf, asTable }: SeriesProps
   return (
     <>
       <StackChart
-        label={words.overTime(words.figures[figure], grouping.label)}
+        label={words.overTime({ figure: words.figures[figure], label: grouping.label })}
         rows={rows.map(({ label, points }) => ({ label, values: shown(points) }))}
         before={search.before === "1" ? shown(data.data_points.map(({ former }) => former)) : undefined}
         ahead={isSum ? runningSum(ahead).map((value) => total + value) : ahead}
-        bounds={isSum ? budgets.map(([name, limit]) => [words.budget(name, show(figure, limit)), limit]) : []}
+        bounds={
+          isSum ? budgets.map(([name, limit]) => [words.budget({ name, limit: show(figure, limit) }), limit]) : []
+        }
         format={(value) => showShort(figure, value)}
         timeOf={(index) => format(allTimes[index] ?? 0)}
         onPick={(index) => void navigate({ to: "/logs", search: linkOf(index) })}
@@ -184,7 +186,7 @@ function Series({ data, period, search, grouping, nameOf, asTable }: SeriesProps
       <Legend rows={rows} figure={figure} total={total} search={search} period={period} grouping={grouping} />
       {asTable && (
         <PointTable
-          label={words.pointsOf(words.overTime(words.figures[figure], grouping.label))}
+          label={words.pointsOf({ graph: words.overTime({ figure: words.figures[figure], label: grouping.label }) })}
           rows={rows}
           figure={figure}
           times={times.map((time) => format(time))}
@@ -205,12 +207,14 @@ interface ForecastWordsProps {
 function ForecastWords({ forecast, figure, budgets }: ForecastWordsProps): ReactNode {
   return (
     <Group gap="md" mt="xs" role="note">
-      <Text size="sm">{words.expected(show(figure, forecast.total), formatDay(forecast.end))}</Text>
+      <Text size="sm">{words.expected({ total: show(figure, forecast.total), day: formatDay(forecast.end) })}</Text>
       {budgets.map(([name, limit]) => {
         const [at, bound] = [forecast.reaches(limit), show(figure, limit)];
         return (
           <Text key={name} size="sm" {...(at !== undefined && { c: "var(--bad)" })}>
-            {at === undefined ? words.budgetKept(name, bound) : words.budgetReached(name, bound, formatDay(at))}
+            {at === undefined
+              ? words.budgetKept({ name, limit: bound })
+              : words.budgetReached({ name, limit: bound, day: formatDay(at) })}
           </Text>
         );
       })}
@@ -262,7 +266,7 @@ function Legend({ rows, figure, total, search, period, grouping }: LegendProps):
             )}{" "}
             <b data-value={sum}>{show(figure, sum)}</b>{" "}
             <span className={classes.former}>
-              {total > 0 ? formatShare(sum / total) : ""} · {words.change(show(figure, former))}
+              {total > 0 ? formatShare(sum / total) : ""} · {words.change({ before: show(figure, former) })}
             </span>
           </li>
         );

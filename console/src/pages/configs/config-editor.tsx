@@ -51,7 +51,7 @@ function useSubmit(slug: string | undefined, choose: (at: NodePath) => void) {
     if (marks.length > 0) return;
     const saved = await save.mutateAsync(draft).catch((error: unknown) => show(marksOf(error)));
     if (saved === undefined) return;
-    notifications.show({ message: slug === undefined ? text.common.created(words.one) : text.common.saved });
+    notifications.show({ message: slug === undefined ? text.common.created({ what: words.one }) : text.common.saved });
     if (slug === undefined) setTimeout(() => void navigate({ to: `/configs/${encodeURIComponent(saved)}` }), 0);
   };
   return { save, submit, clear, marks: found.length > 0 ? found : refused };

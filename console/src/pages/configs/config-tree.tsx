@@ -113,7 +113,7 @@ function Node({ node, level, state, parent }: NodeProps): ReactNode {
       >
         <Edges node={node} plan={plan} parent={parent} />
         {order >= 0 && (
-          <span className={classes.order} role="img" aria-label={words.callNumber(order + 1)}>
+          <span className={classes.order} role="img" aria-label={words.callNumber({ order: order + 1 })}>
             {order + 1}
           </span>
         )}

@@ -42,7 +42,7 @@ export default function ConfigDetail(): ReactNode {
   return (
     <DetailPage
       title={initial.name}
-      about={`${slug} · ${words.changedAgo(formatAgo(data.last_updated_at))}`}
+      about={`${slug} · ${words.changedAgo({ ago: formatAgo(data.last_updated_at) })}`}
       back={back}
       actions={<Actions slug={slug} record={data} />}
     >
@@ -83,7 +83,7 @@ function Actions({ slug, record }: ActionsProps): ReactNode {
   const workspace = useWorkspaceQuery(configs);
   const remove = async () => {
     await ask("DELETE /v1/configs/{slug}", { path: { slug }, query: workspace });
-    notifications.show({ message: text.common.deleted(words.one) });
+    notifications.show({ message: text.common.deleted({ what: words.one }) });
     await navigate({ to: "/configs" });
     await queries.invalidateQueries({ queryKey: ["configs"] });
   };

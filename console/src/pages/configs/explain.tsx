@@ -116,7 +116,7 @@ function PlanView({ plan }: { readonly plan: Plan }): ReactNode {
           </Alert>
         )}
         <Text size="sm" fw={600}>
-          {words.calls(plan.calls.length)}
+          {words.calls({ count: plan.calls.length })}
         </Text>
         <ol className={classes.calls}>
           {plan.calls.map((planned, index) => (
@@ -132,8 +132,8 @@ function Call({ planned, order }: { readonly planned: PlannedCall; readonly orde
   const [open, setOpen] = useState(false);
   const facts = [
     planned.host,
-    planned.timeoutMs > 0 ? words.timeout(formatDuration(planned.timeoutMs)) : "",
-    planned.retries > 0 ? words.retries(planned.retries) : "",
+    planned.timeoutMs > 0 ? words.timeout({ time: formatDuration(planned.timeoutMs) }) : "",
+    planned.retries > 0 ? words.retries({ count: planned.retries }) : "",
   ].filter((fact) => fact !== "");
   return (
     <li className={classes.call}>

@@ -1,4 +1,4 @@
-import { formatDuration } from "@/lib/format.ts";
+import { formatDuration, formatShare } from "@/lib/format.ts";
 import { isJsonObject, type JsonObject } from "@/lib/json.ts";
 import { text } from "@/text/text.ts";
 
@@ -59,14 +59,16 @@ function settingsOf(node: JsonObject): readonly string[] {
   const retry = membersOf(node.retry);
   const cache = typeof node.cache === "string" ? node.cache : textOf(membersOf(node.cache).mode);
   const strategy = membersOf(node.strategy);
-  if (typeof retry.attempts === "number") found.push(words.retries(retry.attempts));
-  if (typeof node.request_timeout === "number") found.push(words.timeout(formatDuration(node.request_timeout)));
-  if (typeof node.total_timeout === "number") found.push(words.totalTimeout(formatDuration(node.total_timeout)));
-  if (cache !== "") found.push(words.cache(cache));
+  if (typeof retry.attempts === "number") found.push(words.retries({ count: retry.attempts }));
+  if (typeof node.request_timeout === "number")
+    found.push(words.timeout({ time: formatDuration(node.request_timeout) }));
+  if (typeof node.total_timeout === "number")
+    found.push(words.totalTimeout({ time: formatDuration(node.total_timeout) }));
+  if (cache !== "") found.push(words.cache({ mode: cache }));
   if (node.prompt_cache !== undefined && node.prompt_cache !== false) found.push(words.promptCache);
   const search = membersOf(membersOf(node.server_tools).web_search);
   const searcher = textOf(search.model) || textOf(membersOf(search.mcp).server);
-  if (searcher !== "") found.push(words.webSearch(searcher));
+  if (searcher !== "") found.push(words.webSearch({ source: searcher }));
   if (node.cb_config !== undefined || strategy.cb_config !== undefined) found.push(words.breaker);
   if (strategy.affinity === true) found.push(words.affinity);
   if (membersOf(strategy.sticky).enabled === true) found.push(words.sticky);
@@ -76,10 +78,10 @@ function settingsOf(node: JsonObject): readonly string[] {
       if (param !== "model") found.push(`${param} = ${JSON.stringify(value)}`);
     }
   }
-  for (const param of listOf(node.drop_params)) found.push(words.drops(String(param)));
+  for (const param of listOf(node.drop_params)) found.push(words.drops({ name: String(param) }));
   const hooks = ["before_request_hooks", "after_request_hooks", "input_guardrails", "output_guardrails"];
   const guardrails = hooks.reduce((sum, name) => sum + listOf(node[name]).length, 0);
-  if (guardrails > 0) found.push(words.guardrails(guardrails));
+  if (guardrails > 0) found.push(words.guardrails({ count: guardrails }));
   return found;
 }
 
@@ -101,19 +103,19 @@ function edgesOf(group: JsonObject, targets: readonly JsonObject[]): readonly (r
   switch (strategy.mode) {
     case "fallback":
       return targets.map((_, index) => [
-        { label: index === 0 ? words.first : codes === "" ? words.next : words.nextAfter(codes) },
+        { label: index === 0 ? words.first : codes === "" ? words.next : words.nextAfter({ codes }) },
       ]);
     case "loadbalance": {
       const weights = targets.map(({ weight }) => (typeof weight === "number" ? weight : 1));
       const sum = weights.reduce((total, weight) => total + weight, 0);
-      return weights.map((weight) => [{ label: words.share(sum === 0 ? 0 : weight / sum) }]);
+      return weights.map((weight) => [{ label: words.share({ share: formatShare(sum === 0 ? 0 : weight / sum) }) }]);
     }
     case "auto": {
       const rules = listOf(strategy.rules).map(membersOf);
       return targets.map(({ name }) => {
         const own = rules
           .filter(({ then }) => then === name)
-          .map(({ query }) => ({ label: words.when(describeQuery(query)) }));
+          .map(({ query }) => ({ label: words.when({ query: describeQuery(query) }) }));
         return [...own, { label: words.bySize }];
       });
     }
@@ -121,7 +123,7 @@ function edgesOf(group: JsonObject, targets: readonly JsonObject[]): readonly (r
       const conditions = listOf(strategy.conditions).map(membersOf);
       return targets.map(({ name }) => {
         const own = conditions.flatMap(({ query, then }, condition) =>
-          then === name ? [{ label: words.when(describeQuery(query)), condition }] : [],
+          then === name ? [{ label: words.when({ query: describeQuery(query) }), condition }] : [],
         );
         const isDefault = strategy.default === name && name !== undefined;
         return isDefault ? [...own, { label: words.otherwise }] : own.length > 0 ? own : [{ label: words.never }];

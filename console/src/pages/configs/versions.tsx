@@ -37,7 +37,10 @@ function Compare({
     const when = formatTime(created);
     return {
       value: id,
-      label: words.version(versions.length - index, id === currentId ? `${words.current} · ${when}` : when),
+      label: words.version({
+        number: versions.length - index,
+        when: id === currentId ? `${words.current} · ${when}` : when,
+      }),
     };
   });
   const oneBefore = versions[1]?.version_id ?? "";

@@ -75,8 +75,11 @@ function Verdict({ data }: { readonly data: Summary }): ReactNode {
   const isWell = bad + away === 0;
   return (
     <div role="status">
-      <StatusBadge value={isWell ? "healthy" : "unhealthy"} label={isWell ? words.well : words.trouble(bad, away)} />{" "}
-      {words.until(formatTime(data.to))}
+      <StatusBadge
+        value={isWell ? "healthy" : "unhealthy"}
+        label={isWell ? words.well : words.trouble({ groups: bad, targets: away })}
+      />{" "}
+      {words.until({ time: formatTime(data.to) })}
     </div>
   );
 }

@@ -79,7 +79,7 @@ function Step({ title, before, after }: StepProps): ReactNode {
     <Section title={title}>
       {from !== to && to !== "" && (
         <Text size="sm" mb="xs" style={{ overflowWrap: "anywhere" }}>
-          {words.sentTo(to)}
+          {words.sentTo({ url: to })}
         </Text>
       )}
       {differences.length === 0 ? (

@@ -45,7 +45,7 @@ export default function ColumnsMenu({ all, layout, change }: ColumnsMenuProps): 
               />
               <Group gap={4} wrap="nowrap">
                 <NumberInput
-                  aria-label={words.columnWidth(column.label)}
+                  aria-label={words.columnWidth({ name: column.label })}
                   size="xs"
                   w="5rem"
                   suffix=" rem"
@@ -56,7 +56,7 @@ export default function ColumnsMenu({ all, layout, change }: ColumnsMenuProps): 
                 <ActionIcon
                   variant="subtle"
                   color="gray"
-                  aria-label={words.columnUp(column.label)}
+                  aria-label={words.columnUp({ name: column.label })}
                   disabled={index === 0}
                   onClick={() => move(index, index - 1)}
                 >
@@ -65,7 +65,7 @@ export default function ColumnsMenu({ all, layout, change }: ColumnsMenuProps): 
                 <ActionIcon
                   variant="subtle"
                   color="gray"
-                  aria-label={words.columnDown(column.label)}
+                  aria-label={words.columnDown({ name: column.label })}
                   disabled={index === ordered.length - 1}
                   onClick={() => move(index, index + 1)}
                 >

@@ -2,13 +2,14 @@ import type { ReactNode } from "react";
 import type { Column } from "@/components/data-table.tsx";
 import { formatDollars, formatDuration, formatNumber } from "@/lib/format.ts";
 import { nameOf, wordOf } from "@/lib/words.ts";
+import { locale } from "@/text/locale.ts";
 import { text } from "@/text/text.ts";
 import classes from "./logs.module.css";
 import type { LogLine } from "./row.ts";
 
 const words = text.logs.columns;
 
-const moment = new Intl.DateTimeFormat(undefined, {
+const moment = new Intl.DateTimeFormat(locale(), {
   month: "short",
   day: "2-digit",
   hour: "2-digit",
@@ -18,13 +19,13 @@ const moment = new Intl.DateTimeFormat(undefined, {
 });
 
 /** On small screens: the time of today, and day and time of others. */
-const clock = new Intl.DateTimeFormat(undefined, {
+const clock = new Intl.DateTimeFormat(locale(), {
   hour: "2-digit",
   minute: "2-digit",
   second: "2-digit",
   hourCycle: "h23",
 });
-const minute = new Intl.DateTimeFormat(undefined, {
+const minute = new Intl.DateTimeFormat(locale(), {
   month: "short",
   day: "2-digit",
   hour: "2-digit",

@@ -48,7 +48,9 @@ const showLabels = ({ labels = {} }: LogRow): string =>
 
 /** Waits for room in limits: how long, and the place at the start. */
 const showWaits = ({ waits = [] }: LogRow): string =>
-  waits.map(({ limit, position, wait_ms: ms }) => words.waitedFor(limit, formatDuration(ms), position)).join(", ");
+  waits
+    .map(({ limit, position, wait_ms: ms }) => words.waitedFor({ limit, time: formatDuration(ms), place: position }))
+    .join(", ");
 
 /** The row whose request was replayed, or copied. */
 function originFacts(label: string, id: string): readonly Fact[] {

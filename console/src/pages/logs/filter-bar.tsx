@@ -53,7 +53,7 @@ export function FilterBar({ search, names, isOffered = every, hint = words.addFi
             variant="subtle"
             color="gray"
             size={24}
-            aria-label={words.removeFilter(labelOf(name))}
+            aria-label={words.removeFilter({ name: labelOf(name) })}
             onClick={() => change({ [name]: undefined })}
           >
             <Icon name="close" size={12} />

@@ -31,7 +31,7 @@ export function Denials({ row }: { readonly row: LogRow }): ReactNode {
     const checks = failed.map((check) => check.id).join(", ");
     return (
       <Text key={hook.id} size="sm" fw={600} style={{ overflowWrap: "anywhere" }}>
-        {words.deniedBy(hook.id, checks)}
+        {checks === "" ? words.deniedBy({ guardrail: hook.id }) : words.deniedByChecks({ guardrail: hook.id, checks })}
       </Text>
     );
   });

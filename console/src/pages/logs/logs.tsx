@@ -5,6 +5,7 @@ import { DataTable } from "@/components/data-table.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { ListPage } from "@/layout/page.tsx";
+import { echoRequest } from "@/lib/first-request.ts";
 import { formatNumber } from "@/lib/format.ts";
 import { readPeriod } from "@/lib/period.ts";
 import { type Search, useChangeSearch, useSearchParams } from "@/lib/search.ts";
@@ -194,8 +195,8 @@ function StoredRows({ query, names, round, hasTotals }: StoredProps): ReactNode 
       <Group gap="sm">
         <Text size="sm" c="dimmed" role="status">
           {rows.scanned === undefined
-            ? words.loaded(rows.length, formatNumber(rows.length), rows.hasMore)
-            : words.searched(formatNumber(rows.length), formatNumber(rows.scanned))}
+            ? words.loaded({ count: rows.length, more: rows.hasMore })
+            : words.searched({ found: formatNumber(rows.length), scanned: formatNumber(rows.scanned) })}
         </Text>
         {isSearch && rows.hasMore && (
           <Button variant="default" size="xs" onClick={onEnd}>
@@ -227,8 +228,8 @@ function NoRows(): ReactNode {
   const change = useChangeSearch();
   const filtered = Object.keys(search).filter((name) => name !== "row" && name !== "tab");
   if (filtered.length === 0) {
-    const { empty, emptyHint, emptyCommand } = text.overview;
-    return <Empty title={empty} hint={emptyHint} command={emptyCommand(location.origin)} />;
+    const { empty, emptyHint } = text.overview;
+    return <Empty title={empty} hint={emptyHint} command={echoRequest(location.origin)} />;
   }
   return (
     <Empty
@@ -262,7 +263,7 @@ function LiveRows({ query, names, paused, setPaused }: LiveProps): ReactNode {
           leftSection={<Icon name={paused ? "playground" : "stop"} size={14} />}
           onClick={() => setPaused(!paused)}
         >
-          {paused ? words.resume(tail.waiting) : words.pause}
+          {paused ? words.resume({ count: tail.waiting }) : words.pause}
         </Button>
         <Text size="sm" c="dimmed" role="status">
           {paused ? words.paused : words.tailStates[tail.state]}
@@ -270,7 +271,7 @@ function LiveRows({ query, names, paused, setPaused }: LiveProps): ReactNode {
       </Group>
       {tail.error !== undefined && <Failure error={tail.error} />}
       {tail.rows.length === 0 ? (
-        <Empty title={words.tailEmpty} command={text.overview.emptyCommand(location.origin)} />
+        <Empty title={words.tailEmpty} command={echoRequest(location.origin)} />
       ) : (
         <DataTable label={words.tail} columns={columns} rows={tail.rows} idOf={idOf} onOpen={open} />
       )}

@@ -34,7 +34,7 @@ export function hookLanes(
   const lanes = hooks.map((hook): Lane => {
     const duration = hook.execution_time;
     const lane: Lane = {
-      name: words.hook(hook.id),
+      name: words.hook({ id: hook.id }),
       kind: "hook",
       start: at,
       duration,
@@ -126,7 +126,10 @@ function LaneView({ lane, length }: { readonly lane: Lane; readonly length: numb
       <span className={classes.laneName} title={lane.name}>
         {lane.name} <span className={classes.faint}>{lane.note}</span>
       </span>
-      <div className={classes.track} title={words.from(formatDuration(lane.start), formatDuration(lane.duration))}>
+      <div
+        className={classes.track}
+        title={words.from({ start: formatDuration(lane.start), duration: formatDuration(lane.duration) })}
+      >
         <div
           className={classes.span}
           data-kind={lane.kind}
@@ -148,7 +151,7 @@ function Cache({ row }: { readonly row: LogRow }): ReactNode {
         <Text size="sm" fw={600}>
           {wordOf(status)}
         </Text>
-        {cache?.age !== undefined && <Text size="sm">{words.age(formatDuration(cache.age * 1000))}</Text>}
+        {cache?.age !== undefined && <Text size="sm">{words.age({ age: formatDuration(cache.age * 1000) })}</Text>}
         {cache?.problem !== undefined && <Text size="sm">{cache.problem}</Text>}
       </Group>
     </Section>
@@ -159,7 +162,7 @@ function Auto({ row: { auto } }: { readonly row: LogRow }): ReactNode {
   if (auto === undefined) return null;
   return (
     <Section title={words.auto}>
-      <Text size="sm">{words.chosen(auto.target, auto.reason)}</Text>
+      <Text size="sm">{words.chosen({ target: auto.target, reason: auto.reason })}</Text>
     </Section>
   );
 }
@@ -204,7 +207,7 @@ function Attempts({ row }: { readonly row: LogRow }): ReactNode {
             {unfit.map(({ label, reason }) => (
               <Table.Tr key={label}>
                 <Table.Td className="code">{label}</Table.Td>
-                <Table.Td colSpan={5}>{words.unfit(reason)}</Table.Td>
+                <Table.Td colSpan={5}>{words.unfit({ reason })}</Table.Td>
               </Table.Tr>
             ))}
           </Table.Tbody>

@@ -22,7 +22,7 @@ export default function Totals({ search, now }: { readonly search: Search; reado
   if (missing.length > 0) {
     return (
       <Text size="sm" c="dimmed">
-        {words.totalsUnknown(missing.map(([name]) => labelOf(name)).join(", "))}
+        {words.totalsUnknown({ filters: missing.map(([name]) => labelOf(name)).join(", ") })}
       </Text>
     );
   }
@@ -58,14 +58,17 @@ function Known({ search, now }: { readonly search: Search; readonly now: number 
         <div>
           <Text>{shown.join(" · ")}</Text>
           <Text size="xs" c="dimmed">
-            {words.totalsSince(formatTime(period.from), formatTime(period.to))}
+            {words.totalsSince({ from: formatTime(period.from), to: formatTime(period.to) })}
           </Text>
         </div>
         <Spark
           values={points.map((point) => point.requests ?? 0)}
           label={words.histogram}
           describe={(index) =>
-            words.requestsAt(formatNumber(points[index]?.requests ?? 0), formatTime(points[index]?.timestamp ?? ""))
+            words.requestsAt({
+              count: formatNumber(points[index]?.requests ?? 0),
+              at: formatTime(points[index]?.timestamp ?? ""),
+            })
           }
         />
       </div>

@@ -121,7 +121,7 @@ function UsageTable({
             const price = priceOf(line);
             return (
               <Table.Tr key={line.label}>
-                <Table.Td>{line.isPart === true ? words.ofWhich(line.label) : line.label}</Table.Td>
+                <Table.Td>{line.isPart === true ? words.ofWhich({ what: line.label }) : line.label}</Table.Td>
                 <Table.Td className="number">{formatNumber(line.count)}</Table.Td>
                 {prices !== undefined && (
                   <Table.Td className="number">{price === undefined ? "—" : formatDollars(price * 10_000)}</Table.Td>
@@ -155,7 +155,7 @@ function CostTable({ row }: { readonly row: LogRow }): ReactNode {
     ...(row.cache?.saved_cost === undefined ? [] : [[words.saved, dollars(row.cache?.saved_cost)] as const]),
   ];
   const [source, priced] = [textOf(row.price_source), textOf(row.answered_model)];
-  const notes = [source && words.pricedFrom(source), priced && words.answeredModel(priced)].filter(
+  const notes = [source && words.pricedFrom({ source }), priced && words.answeredModel({ model: priced })].filter(
     (note) => note !== "",
   );
   return (

@@ -62,7 +62,7 @@ export function Views({ search }: { readonly search: Search }): ReactNode {
               <ActionIcon
                 variant="subtle"
                 color="gray"
-                aria-label={words.removeView(view.name)}
+                aria-label={words.removeView({ name: view.name })}
                 onClick={() => store(views.filter(({ name }) => name !== view.name))}
               >
                 <Icon name="trash" size={14} />

@@ -27,7 +27,7 @@ function showPrice({ pricing }: Model): string {
   const [input, output] = [pricing?.prompt, pricing?.completion].map((price) =>
     price == null ? none : formatDollars(Number((Number(price) * 1e6).toPrecision(12))),
   );
-  return pricing == null ? none : text.resources.integrations.priceIs(input ?? none, output ?? none);
+  return pricing == null ? none : text.resources.integrations.priceIs({ input: input ?? none, output: output ?? none });
 }
 
 /** What the fields of requests that a model takes say that it can do. */

@@ -246,7 +246,9 @@ function Verification(): ReactNode {
       {error !== null && <Failure error={error} />}
       {data !== undefined && (
         <Alert color={data.problem === null ? "green" : "red"} variant="light" py={6} role="status">
-          {data.problem === null ? words.verified(formatNumber(data.count)) : `${words.broken}: ${data.problem}`}
+          {data.problem === null
+            ? words.verified({ count: formatNumber(data.count) })
+            : `${words.broken}: ${data.problem}`}
         </Alert>
       )}
     </Stack>

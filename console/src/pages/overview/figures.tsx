@@ -39,14 +39,15 @@ const cards: readonly Card[] = [
     label: words.errors,
     format: formatShort,
     moreIsBad: true,
-    note: ({ error_count, requests }) => words.ofRequests(shareOf(error_count, requests)),
+    note: ({ error_count, requests }) => words.ofRequests({ share: shareOf(error_count, requests) }),
     filters: { status_code: "1xx,3xx,4xx,5xx" },
   },
   {
     name: "cost",
     label: words.cost,
     format: (cents) => formatDollars(cents / 100),
-    note: ({ cost = 0, requests = 0 }) => words.perRequest(formatDollars(requests === 0 ? 0 : cost / 100 / requests)),
+    note: ({ cost = 0, requests = 0 }) =>
+      words.perRequest({ figure: formatDollars(requests === 0 ? 0 : cost / 100 / requests) }),
     filters: { cost_min: "0.0000001" },
   },
   {
@@ -54,7 +55,7 @@ const cards: readonly Card[] = [
     label: words.tokens,
     format: formatShort,
     note: ({ total_tokens = 0, requests = 0 }) =>
-      words.perRequest(formatShort(requests === 0 ? 0 : Math.round(total_tokens / requests))),
+      words.perRequest({ figure: formatShort(requests === 0 ? 0 : Math.round(total_tokens / requests)) }),
     filters: { total_units_min: "1" },
   },
   {
@@ -63,17 +64,19 @@ const cards: readonly Card[] = [
     format: formatDuration,
     moreIsBad: true,
     note: ({ p50_latency = 0, p99_latency = 0 }) =>
-      words.percentiles(formatDuration(p50_latency), formatDuration(p99_latency)).map((figure) => (
-        <span key={figure} className={classes.part}>
-          {unbroken(figure)}
-        </span>
-      )),
+      [words.p50({ value: formatDuration(p50_latency) }), words.p99({ value: formatDuration(p99_latency) })].map(
+        (figure) => (
+          <span key={figure} className={classes.part}>
+            {unbroken(figure)}
+          </span>
+        ),
+      ),
   },
   {
     name: "cache_hits",
     label: words.cacheHits,
     format: formatShort,
-    note: ({ cache_hits, requests }) => words.ofRequests(shareOf(cache_hits, requests)),
+    note: ({ cache_hits, requests }) => words.ofRequests({ share: shareOf(cache_hits, requests) }),
     filters: { cache_status: "HIT,SEMANTIC HIT" },
   },
 ];
@@ -127,7 +130,7 @@ function FigureCard({ card, data, period }: CardProps): ReactNode {
       <div className={classes.foot}>
         <Spark
           values={data.data_points.map((point) => point[name] ?? 0)}
-          label={words.overTime(label)}
+          label={words.overTime({ what: label })}
           describe={(index) => {
             const point = data.data_points[index];
             return point === undefined ? "" : `${timeOf(point.timestamp)}: ${format(point[name] ?? 0)}`;
@@ -157,7 +160,7 @@ function Change({
   return (
     <div className={classes.change} data-tone={tone}>
       <span aria-hidden="true">{direction}</span>
-      {words.change(formatShare(Math.abs(share)), share >= 0, format(before))}
+      {words.change({ share: formatShare(Math.abs(share)), more: share >= 0, before: format(before) })}
     </div>
   );
 }

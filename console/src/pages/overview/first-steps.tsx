@@ -63,7 +63,11 @@ interface StepProps {
 
 function Step({ number, title, isDone, children }: StepProps): ReactNode {
   return (
-    <li className={classes.step} data-done={isDone || undefined} aria-label={words.step(number, title, isDone)}>
+    <li
+      className={classes.step}
+      data-done={isDone || undefined}
+      aria-label={words.step({ number, name: title, isDone })}
+    >
       <span className={classes.mark} aria-hidden="true">
         {isDone ? <Icon name="check" size={14} /> : number}
       </span>
@@ -181,7 +185,7 @@ function KeyStep({ place, isDone, secret, onMade }: KeyStepProps): ReactNode {
   const mayMake = can("POST /v1/api-keys/workspace/service");
   const submit = async () => {
     const scopes = presets.find(({ label }) => label === chosen)?.values ?? [];
-    const { key } = await make.mutateAsync({ name: words.key.name(chosen), scopes });
+    const { key } = await make.mutateAsync({ name: words.key.name({ preset: chosen }), scopes });
     // a key that only reads sends no request
     if (scopes.includes("completions.write")) onMade(key);
   };
@@ -239,7 +243,7 @@ function SendStep({ provider, secret, isDone }: SendStepProps): ReactNode {
   };
   return (
     <Step number={4} title={words.send.title} isDone={isDone}>
-      <Hint>{secret === undefined ? words.send.hint(keyVariable) : words.send.withKey}</Hint>
+      <Hint>{secret === undefined ? words.send.hint({ placeholder: keyVariable }) : words.send.withKey}</Hint>
       <Autocomplete
         label={words.send.model}
         description={words.send.modelHint}

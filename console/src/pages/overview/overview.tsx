@@ -6,6 +6,7 @@ import { Icon } from "@/components/icons.tsx";
 import { PeriodPicker } from "@/components/period-picker.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
 import { ListPage } from "@/layout/page.tsx";
+import { echoRequest } from "@/lib/first-request.ts";
 import { readPeriod } from "@/lib/period.ts";
 import { useChangeSearch, useSearchParams } from "@/lib/search.ts";
 import { useSession } from "@/session/context.tsx";
@@ -92,7 +93,7 @@ function Beginning({ isEmpty }: { readonly isEmpty: boolean }): ReactNode {
     <Empty
       title={words.empty}
       hint={words.emptyHint}
-      command={words.emptyCommand(location.origin)}
+      command={echoRequest(location.origin)}
       action={
         can("POST /v1/chat/completions") && (
           <Button component={Link} to="/playground" variant="default">

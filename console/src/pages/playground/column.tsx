@@ -37,14 +37,19 @@ interface ColumnViewProps {
 export function ColumnView(props: ColumnViewProps): ReactNode {
   const { column, place, shared, onChange } = props;
   return (
-    <section className={classes.column} aria-label={words.column(place)}>
+    <section className={classes.column} aria-label={words.column({ place })}>
       <TargetFields
         target={column.target}
         onChange={(changes) => onChange((before) => ({ ...before, target: { ...before.target, ...changes } }))}
         onOpenPrompt={props.onOpenPrompt}
         corner={
           !props.isOnly && (
-            <ActionIcon variant="subtle" color="gray" aria-label={words.removeColumn(place)} onClick={props.onRemove}>
+            <ActionIcon
+              variant="subtle"
+              color="gray"
+              aria-label={words.removeColumn({ place })}
+              onClick={props.onRemove}
+            >
               <Icon name="close" size={14} />
             </ActionIcon>
           )
@@ -127,7 +132,7 @@ function TurnView({ turn, isLast, onReply }: TurnViewProps): ReactNode {
       <div className={classes.said}>
         {role === "tool" && (
           <Text size="xs" c="dimmed">
-            {words.resultOf(toolCallId)}
+            {words.resultOf({ name: toolCallId })}
           </Text>
         )}
         {said}
@@ -162,7 +167,7 @@ function ToolResults({
       {answer.toolCalls.map(({ id, name }) => (
         <Textarea
           key={id}
-          label={words.resultOf(name)}
+          label={words.resultOf({ name })}
           autosize
           minRows={2}
           maxRows={10}
@@ -191,7 +196,7 @@ function Reply({ column, place, disabled, onReply }: ColumnViewProps): ReactNode
   return (
     <Group align="end" gap="xs" wrap="nowrap">
       <Textarea
-        aria-label={words.replyIn(place)}
+        aria-label={words.replyIn({ place })}
         placeholder={words.reply}
         autosize
         minRows={1}

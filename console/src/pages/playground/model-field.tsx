@@ -19,7 +19,7 @@ export function ModelField({ provider, ...others }: ModelFieldProps): ReactNode 
   // asked for while the field has the focus: a provider that is being typed is no provider yet
   const [open, setOpen] = useState(false);
   const { names, busy, failed } = useModels(provider, open);
-  const label = provider === "" ? words.workspaceModels : words.modelsOf(provider);
+  const label = provider === "" ? words.workspaceModels : words.modelsOf({ provider });
   return (
     <FreeChoice
       {...others}

@@ -25,7 +25,7 @@ export function ParameterFields(props: ParameterFieldsProps): ReactNode {
   const names = Object.keys(emptyParameters) as (keyof Parameters)[]; // the keys of a literal of this type
   const count = names.filter((name) => String(props.parameters[name]) !== "").length;
   return (
-    <Folded label={words.parameters(count)}>
+    <Folded label={words.parameters({ count })}>
       <Fields {...props} />
     </Folded>
   );

@@ -14,13 +14,13 @@ function readJson(written: string, field: string): unknown {
   try {
     return JSON.parse(written);
   } catch {
-    throw new Error(words.badJson(field));
+    throw new Error(words.badJson({ field }));
   }
 }
 
 function readObject(written: string, field: string): JsonObject | undefined {
   const value = readJson(written, field);
-  if (value !== undefined && !isJsonObject(value)) throw new Error(words.notObject(field));
+  if (value !== undefined && !isJsonObject(value)) throw new Error(words.notObject({ field }));
   return value;
 }
 
@@ -48,7 +48,7 @@ export function toParameters(parameters: Parameters): JsonObject {
 
 export function readTools(tools: string): readonly unknown[] | undefined {
   const value = readJson(tools, words.tools);
-  if (value !== undefined && !Array.isArray(value)) throw new Error(words.notList(words.tools));
+  if (value !== undefined && !Array.isArray(value)) throw new Error(words.notList({ field: words.tools }));
   return value;
 }
 

@@ -48,7 +48,7 @@ export function SaveDialog({ state, column, onClose }: SaveDialogProps): ReactNo
         },
       });
       await queries.invalidateQueries({ queryKey: ["prompts"] });
-      notifications.show({ message: text.common.created(text.prompts.one) });
+      notifications.show({ message: text.common.created({ what: text.prompts.one }) });
       await navigate({ to: `/prompts/${encodeURIComponent(slug)}` });
     } catch (error) {
       setStatus({ busy: false, error });

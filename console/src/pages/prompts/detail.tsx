@@ -18,6 +18,10 @@ import { PromptVersions } from "./versions.tsx";
 
 const words = text.prompts;
 
+/** What requests without a version get. */
+const defaultWords = (shown: string, version: string): string =>
+  shown === version ? words.shownDefault : words.otherDefault({ version });
+
 /** The page of one prompt: the version in the address, else the latest one. */
 export default function PromptDetail(): ReactNode {
   const { id = "" } = useParams({ strict: false });
@@ -41,7 +45,10 @@ export default function PromptDetail(): ReactNode {
   return (
     <DetailPage
       title={data.name}
-      about={words.shown(slug, number, defaultVersion, version === "")}
+      about={[
+        words.shown({ slug, version: number, isNewest: version === "" }),
+        ...(defaultVersion === "" ? [] : [defaultWords(number, defaultVersion)]),
+      ].join(" · ")}
       back={back}
       actions={<Actions id={id} record={data} defaultVersion={defaultVersion} />}
     >
@@ -87,11 +94,11 @@ function Actions({ id, record, defaultVersion }: ActionsProps): ReactNode {
   const makeDefault = async () => {
     const body = { version: record.prompt_version };
     await change.mutateAsync({ row: "PUT /v1/prompts/{id}/makeDefault", path: { id }, body });
-    notifications.show({ message: words.nowDefault(number) });
+    notifications.show({ message: words.nowDefault({ version: number }) });
   };
   const remove = async () => {
     await change.mutateAsync({ row: "DELETE /v1/prompts/{id}", path: { id } });
-    notifications.show({ message: text.common.deleted(words.one) });
+    notifications.show({ message: text.common.deleted({ what: words.one }) });
     await navigate({ to: "/prompts" });
   };
   return (
@@ -99,7 +106,7 @@ function Actions({ id, record, defaultVersion }: ActionsProps): ReactNode {
       <CopyValue value={slug} label={words.copySlug} />
       {isOther && can("PUT /v1/prompts/{id}/makeDefault") && (
         <Button variant="default" loading={change.isPending} onClick={() => void makeDefault()}>
-          {words.makeDefaultOf(number)}
+          {words.makeDefaultOf({ version: number })}
         </Button>
       )}
       {can("POST /v1/chat/completions") && (

@@ -53,7 +53,7 @@ function useSave({ id, initial, onSaved }: PromptEditorProps) {
         return onSaved?.();
       }
       const { slug } = await make.mutateAsync({ ...workspace, ...body });
-      notifications.show({ message: text.common.created(words.one) });
+      notifications.show({ message: text.common.created({ what: words.one }) });
       setTimeout(() => void navigate({ to: `/prompts/${encodeURIComponent(slug)}` }), 0);
     } catch (failure) {
       setError(failure);

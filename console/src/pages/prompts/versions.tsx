@@ -153,7 +153,7 @@ function LabelMenu({ id, versionId, number, change }: LabelMenuProps): ReactNode
         <Button
           variant="default"
           size="compact-xs"
-          aria-label={words.labelVersion(number)}
+          aria-label={words.labelVersion({ number })}
           rightSection={<Icon name="unfold" size={12} />}
         >
           {words.label}
@@ -187,7 +187,7 @@ function useVersionText(id: string, versionId: string) {
 function Compare({ id, versions }: { readonly id: string; readonly versions: readonly Version[] }): ReactNode {
   const choices = versions.map(({ id: value, prompt_version: number, created_at: created }) => ({
     value,
-    label: words.versionAt(String(number), formatTime(created)),
+    label: words.versionAt({ number: String(number), when: formatTime(created) }),
   }));
   const { before, after, fields } = useVersionPair({
     choices,

@@ -40,7 +40,7 @@ export default function SessionPage(): ReactNode {
   const rows = data?.rows.filter(({ listed }) => listed.session_id === id) ?? [];
   return (
     <DetailPage
-      title={words.name(id)}
+      title={words.name({ id })}
       back={{ to: "/sessions", label: words.title }}
       actions={
         <Button component={Link} to="/logs" search={{ session_id: id } as never} variant="default">
@@ -54,7 +54,7 @@ export default function SessionPage(): ReactNode {
       {totals != null && <FigureList title={words.figures} figures={figuresOf(totals)} />}
       {data?.hasMore === true && (
         <Alert color="yellow" variant="light">
-          {words.cut(formatNumber(rows.length))}
+          {words.cut({ rows: formatNumber(rows.length) })}
         </Alert>
       )}
       {rows.length > 0 && <Traces rows={rows} />}

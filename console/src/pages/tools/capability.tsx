@@ -138,7 +138,7 @@ function Definition({ capability }: { readonly capability: Capability }): ReactN
       )}
       {hidden > 0 && (
         <Text size="sm" c="var(--bad)">
-          {words.hidden(hidden)}
+          {words.hidden({ count: hidden })}
         </Text>
       )}
       {parts.map(

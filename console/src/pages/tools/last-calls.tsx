@@ -6,6 +6,7 @@ import { type AnswerOf, get } from "@/api/client.ts";
 import type { Attribute } from "@/components/attribute.ts";
 import { RecordTable } from "@/components/record-table.tsx";
 import { Failure, Waiting } from "@/components/states.tsx";
+import { formatTime } from "@/lib/format.ts";
 import { useLogScope } from "@/session/log-scope.ts";
 import { text } from "@/text/text.ts";
 
@@ -19,7 +20,7 @@ const columns: readonly Attribute<Row>[] = [
     of: ({ created_at: at }) => at,
     render: ({ id = "", created_at: at }) => (
       <Anchor component={Link} to={`/logs/${encodeURIComponent(id)}`} inherit>
-        {new Date(at ?? "").toLocaleString()}
+        {formatTime(at ?? "")}
       </Anchor>
     ),
   },

@@ -173,7 +173,7 @@ function Answer({ answer }: { readonly answer: ToolAnswer }): ReactNode {
         <Group gap="xs">
           <StatusBadge
             value={isError ? "failed" : "ok"}
-            label={isError ? words.failed : words.took(formatDuration(durationMs))}
+            label={isError ? words.failed : words.took({ time: formatDuration(durationMs) })}
           />
           {requestId !== "" && can("GET /v1/logs/{id}") && (
             <Anchor component={Link} to={`/logs/${encodeURIComponent(requestId)}`} size="sm">
@@ -203,7 +203,7 @@ function Answer({ answer }: { readonly answer: ToolAnswer }): ReactNode {
 function Content({ piece, place }: { readonly piece: ToolContent; readonly place: number }): ReactNode {
   if (piece.kind === "image") {
     return (
-      <img src={piece.url} alt={words.image(place)} style={{ maxInlineSize: "100%", inlineSize: "fit-content" }} />
+      <img src={piece.url} alt={words.image({ place })} style={{ maxInlineSize: "100%", inlineSize: "fit-content" }} />
     );
   }
   if (piece.kind === "other") {

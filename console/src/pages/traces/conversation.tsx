@@ -49,7 +49,7 @@ export function TraceConversation({ rows }: { readonly rows: readonly Span[] }):
           </div>
           {repeated > 0 && (
             <Text size="xs" c="dimmed">
-              {words.repeated(repeated, formatNumber(repeated))}
+              {words.repeated({ count: repeated })}
             </Text>
           )}
           <Turns turns={turns} markdown from={repeated} />
@@ -59,7 +59,7 @@ export function TraceConversation({ rows }: { readonly rows: readonly Span[] }):
       {most < sorted.length && (
         <Group>
           <Button variant="default" onClick={() => setMost(most + step)}>
-            {words.more(formatNumber(sorted.length - most))}
+            {words.more({ left: formatNumber(sorted.length - most) })}
           </Button>
         </Group>
       )}

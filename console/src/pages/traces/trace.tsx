@@ -28,7 +28,7 @@ export default function Trace(): ReactNode {
   const session = data?.rows.find(({ listed }) => listed.session_id !== undefined)?.listed.session_id;
   return (
     <DetailPage
-      title={words.title(id)}
+      title={words.title({ id })}
       about={first === undefined ? undefined : formatTime(first.start)}
       back={back}
       actions={
@@ -44,7 +44,7 @@ export default function Trace(): ReactNode {
       {data?.rows.length === 0 && <Empty title={words.empty} hint={words.emptyHint} />}
       {data?.hasMore === true && (
         <Alert color="yellow" variant="light">
-          {words.cut(formatNumber(data.rows.length))}
+          {words.cut({ rows: formatNumber(data.rows.length) })}
         </Alert>
       )}
       {data !== undefined && data.rows.length > 0 && <TraceView rows={data.rows} />}
@@ -89,7 +89,7 @@ function Figures({ rows }: { readonly rows: readonly Span[] }): ReactNode {
     [words.errors, formatNumber(failedOf(rows))],
     [words.duration, formatDuration(extentOf(rows).length)],
     [words.tokens, formatNumber(sumOf(rows.map(({ listed }) => listed.usage?.total_tokens)))],
-    [words.cost, unpriced ? words.atLeast(cost) : cost],
+    [words.cost, unpriced ? words.atLeast({ cost }) : cost],
   ] as const;
   return <FigureList title={words.figures} figures={figures} />;
 }
@@ -137,7 +137,7 @@ function SpanView({ placed: { row, level }, start, length }: SpanProps): ReactNo
     <li data-level={level}>
       <Link to={`/logs/${encodeURIComponent(row.id)}`} className={classes.row}>
         <span className={classes.name} style={indent(0)} title={`${bar.name} ${bar.note}`}>
-          <VisuallyHidden>{words.level(level)}</VisuallyHidden>
+          <VisuallyHidden>{words.level({ level })}</VisuallyHidden>
           <Status value={listed.status ?? 0} /> {bar.name} <span className={classes.note}>{bar.note}</span>
         </span>
         <Bar lane={bar} length={length} />
@@ -161,7 +161,7 @@ function SpanView({ placed: { row, level }, start, length }: SpanProps): ReactNo
 
 function Bar({ lane, length }: { readonly lane: Lane; readonly length: number }): ReactNode {
   const share = (value: number) => `${Math.min(100, (value / length) * 100)}%`;
-  const title = text.logs.timeline.from(formatDuration(lane.start), formatDuration(lane.duration));
+  const title = text.logs.timeline.from({ start: formatDuration(lane.start), duration: formatDuration(lane.duration) });
   return (
     <span className={`${detail.track} ${classes.track}`} title={title}>
       <span

@@ -36,7 +36,7 @@ export function CheckCard({ place, check, catalog, isNew, onChange, buttons }: C
     first?.focus();
   }, [isNew]);
   return (
-    <fieldset ref={card} tabIndex={-1} className={classes.card} aria-label={words.placed(place, name)}>
+    <fieldset ref={card} tabIndex={-1} className={classes.card} aria-label={words.placed({ place, name })}>
       <Group justify="space-between" gap="xs">
         <div className={classes.name}>
           <strong>{name}</strong>{" "}
@@ -70,8 +70,8 @@ interface CheckButtonsProps {
 /** Moves a check up and down, and removes it. */
 export function CheckButtons({ name, place, isLast, onMove, onRemove }: CheckButtonsProps): ReactNode {
   const moves = [
-    { by: -1, icon: "up", label: words.moveUp(name), disabled: place === 1 },
-    { by: 1, icon: "down", label: words.moveDown(name), disabled: isLast },
+    { by: -1, icon: "up", label: words.moveUp({ name }), disabled: place === 1 },
+    { by: 1, icon: "down", label: words.moveDown({ name }), disabled: isLast },
   ] as const;
   return (
     <Group gap={2} wrap="nowrap">
@@ -89,7 +89,7 @@ export function CheckButtons({ name, place, isLast, onMove, onRemove }: CheckBut
           <Icon name={icon} size={14} />
         </ActionIcon>
       ))}
-      <ActionIcon variant="subtle" color="gray" aria-label={words.remove(name)} onClick={onRemove}>
+      <ActionIcon variant="subtle" color="gray" aria-label={words.remove({ name })} onClick={onRemove}>
         <Icon name="trash" size={14} />
       </ActionIcon>
     </Group>

@@ -44,7 +44,7 @@ export function CheckPicker({ checks, onAdd }: CheckPickerProps): ReactNode {
   return (
     <Select
       label={words.add}
-      placeholder={words.search(checks.length)}
+      placeholder={words.search({ count: checks.length })}
       data={groupsOf(checks)}
       value={null}
       onChange={(id) => id !== null && onAdd(id)}

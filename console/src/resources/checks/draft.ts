@@ -20,11 +20,11 @@ export class Draft {
       try {
         return JSON.parse(this.typed);
       } catch (cause) {
-        throw new Error(text.checks.notJson(this.label), { cause });
+        throw new Error(text.checks.notJson({ label: this.label }), { cause });
       }
     }
     const value = Number(this.typed);
-    if (Number.isNaN(value)) throw new Error(text.checks.notNumber(this.label));
+    if (Number.isNaN(value)) throw new Error(text.checks.notNumber({ label: this.label }));
     return value;
   }
 }

@@ -39,7 +39,7 @@ function placeholderOf({ name, kind, initial, required, words }: Parameter): str
   if (initial === undefined || initial === null || typeof initial === "object" || initial === "") {
     return kind === "select" && !required ? text.checks.notSet : undefined;
   }
-  return text.checks.byDefault(kind === "select" ? words.labelOfValue(name, initial) : String(initial));
+  return text.checks.byDefault({ value: kind === "select" ? words.labelOfValue(name, initial) : String(initial) });
 }
 
 /** The choices with what is set, which may be none of them. */

@@ -22,7 +22,7 @@ export function nameOfCheck(id: string): string {
 /** The name of a check with its vendor, where that is another company. */
 export function fullNameOf(id: string): string {
   const vendor = vendorOf(id);
-  return vendor === words.builtIn ? nameOfCheck(id) : words.ofVendor(nameOfCheck(id), vendor);
+  return vendor === words.builtIn ? nameOfCheck(id) : words.ofVendor({ name: nameOfCheck(id), vendor });
 }
 
 /** The name of a parameter: `redactText` as `Replacement`. */
@@ -66,27 +66,29 @@ export function describeParameters(parameters: unknown): readonly string[] {
   const list = listed.find((name) => Array.isArray(parameters[name]));
   const joined =
     list !== undefined && typeof parameters.operator === "string"
-      ? [words.amongst(labelOfValue("operator", parameters.operator), describeValue(list, parameters[list]))]
+      ? [words.amongst({ operator: parameters.operator, list: describeValue(list, parameters[list]) })]
       : [];
   const others = Object.entries(parameters)
     .filter(([name, value]) => isSet(value) && !(joined.length > 0 && (name === list || name === "operator")))
     .map(([name, value]) => {
       if (value === true && words.values[`${name}.true`] === undefined) return labelOf(name);
-      return words.set(labelOf(name), describeValue(name, value));
+      return words.set({ label: labelOf(name), value: describeValue(name, value) });
     });
   return [...joined, ...others];
 }
 
 function describeOutcome(name: "on_success" | "on_fail", { [name]: outcome }: JsonObject): readonly string[] {
-  if (typeof outcome === "string") return [words.outcome[name](labelOfValue(name, outcome))];
+  if (typeof outcome === "string") return [words.outcome[name]({ what: labelOfValue(name, outcome) })];
   if (!isJsonObject(outcome)) return [];
   const { feedback, ...others } = outcome;
   const value = textOf(asObject(feedback).value);
   return [
-    ...(value === "" ? [] : [words.feedback[name](value)]),
+    ...(value === "" ? [] : [words.feedback[name]({ value })]),
     ...Object.values(others)
       .filter(isSet)
-      .map((other) => words.outcome[name](typeof other === "string" ? labelOfValue(name, other) : quote(other))),
+      .map((other) =>
+        words.outcome[name]({ what: typeof other === "string" ? labelOfValue(name, other) : quote(other) }),
+      ),
   ];
 }
 
@@ -100,7 +102,7 @@ export function describeActions(actions: unknown): readonly string[] {
     ...(isOn("async") ? [words.later] : []),
     ...(isOn("sequential") ? [words.inOrder] : []),
     ...choices.flatMap((name) =>
-      isSet(actions[name]) ? [words.set(labelOf(name), labelOfValue(name, actions[name]))] : [],
+      isSet(actions[name]) ? [words.set({ label: labelOf(name), value: labelOfValue(name, actions[name]) })] : [],
     ),
     ...describeOutcome("on_success", actions),
     ...describeOutcome("on_fail", actions),

@@ -128,7 +128,7 @@ function MemberInput(props: MemberInputProps): ReactNode {
     <div>
       <ParameterInput {...{ parameter, value, onChange, error }} />
       <Button variant="subtle" size="compact-xs" ml={-8} onClick={() => onChange(toObject(object, value))}>
-        {words.moreOf(parameter.label)}
+        {words.moreOf({ label: parameter.label })}
       </Button>
     </div>
   );
@@ -200,7 +200,7 @@ function ListInput({ rules, member, path, value, onChange, marks, error }: Membe
         leftSection={<Icon name="plus" size={14} />}
         onClick={() => change([...lines, {}])}
       >
-        {words.addTo(label)}
+        {words.addTo({ label })}
       </Button>
     </fieldset>
   );
@@ -219,17 +219,22 @@ function ListButtons({ label, place, lines, onChange }: ListButtonsProps): React
   const buttons = [
     {
       icon: "up",
-      label: words.up(label, place + 1),
+      label: words.up({ label, place: place + 1 }),
       isOff: place === 0,
       next: () => without.toSpliced(place - 1, 0, one),
     },
     {
       icon: "down",
-      label: words.down(label, place + 1),
+      label: words.down({ label, place: place + 1 }),
       isOff: place === lines.length - 1,
       next: () => without.toSpliced(place + 1, 0, one),
     },
-    { icon: "close", label: text.common.removeLine(label, place + 1), isOff: false, next: () => without },
+    {
+      icon: "close",
+      label: text.common.removeLine({ list: label, line: place + 1 }),
+      isOff: false,
+      next: () => without,
+    },
   ] as const;
   return (
     <Group gap={2} justify="end">
@@ -263,7 +268,7 @@ export function OtherMembers({ rules, placed, value, onChange, marks }: ObjectPr
     setName("");
   };
   return (
-    <Folded label={words.others(others.length)} isOpen={others.length > 0}>
+    <Folded label={words.others({ count: others.length })} isOpen={others.length > 0}>
       <div className={classes.fields} data-more>
         {others.map((one) => (
           <ParameterInput

@@ -115,7 +115,7 @@ function NothingRead({ server }: { readonly server: McpServer }): ReactNode {
           inherit
           underline="always"
         >
-          {words.capabilitiesOf(integration.name || integration.slug)}
+          {words.capabilitiesOf({ name: integration.name || integration.slug })}
         </Anchor>
       )}
     </>

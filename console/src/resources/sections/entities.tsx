@@ -54,7 +54,7 @@ export default function Entities({
     {
       label: fields.used,
       of: ({ current_usage }) => current_usage,
-      render: ({ current_usage: usage }) => words.usedOf(inUnits(usage), inUnits(limit)),
+      render: ({ current_usage: usage }) => words.usedOf({ used: inUnits(usage), limit: inUnits(limit) }),
     },
     { label: "", of: ({ current_usage }) => current_usage, wide: true, render: used },
     { label: text.common.status, of: ({ status }) => status, kind: "status" },

@@ -25,7 +25,7 @@ export default function EvalPromote({ record, id }: SectionProps<Run>): ReactNod
       return post("/v1/eval-runs/{id}/promote", { path: { id }, body: { variant, ...(!hasPrompt && place) } });
     },
     async onSuccess({ slug }) {
-      notifications.show({ message: words.promoteDone(slug) });
+      notifications.show({ message: words.promoteDone({ slug }) });
       await queries.invalidateQueries();
     },
   });

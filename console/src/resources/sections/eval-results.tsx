@@ -87,8 +87,8 @@ function AnswerCell({ answer, example, onRate }: AnswerCellProps): ReactNode {
       </Group>
       <Group gap="xs" c="dimmed" fz="xs">
         {figures.filter((figure) => figure !== undefined).join(" · ")}
-        {onRate !== undefined && rate(1, words.good(variant, example), "up")}
-        {onRate !== undefined && rate(-1, words.bad(variant, example), "down")}
+        {onRate !== undefined && rate(1, words.good({ variant, example }), "up")}
+        {onRate !== undefined && rate(-1, words.bad({ variant, example }), "down")}
       </Group>
     </Stack>
   );
@@ -106,7 +106,7 @@ function Comparison({ result, onClose }: { readonly result: Result; readonly onC
       opened
       onClose={onClose}
       size="xl"
-      title={words.comparison(result.example)}
+      title={words.comparison({ example: result.example })}
       closeButtonProps={{ "aria-label": text.common.close }}
     >
       <Stack>
@@ -114,12 +114,12 @@ function Comparison({ result, onClose }: { readonly result: Result; readonly onC
         {compared.map((answer) => (
           <Stack key={answer.variant} gap={4}>
             <Text size="sm" fw={600}>
-              {words.against(answer.variant, name)}
+              {words.against({ variant: answer.variant, other: name })}
             </Text>
             <TextDiff
               before={before}
               after={textOf(answer)}
-              label={words.against(answer.variant, name)}
+              label={words.against({ variant: answer.variant, other: name })}
               language="text"
             />
           </Stack>

@@ -38,7 +38,7 @@ export default function Examples({ record, id }: SectionProps<AnswerOf<"GET /v1/
     <Part part={part}>
       {({ data }) => (
         <RecordTable
-          label={words.newest(version)}
+          label={words.newest({ version })}
           columns={columns}
           rows={data}
           idOf={({ index }) => String(index)}

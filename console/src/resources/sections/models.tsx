@@ -29,7 +29,7 @@ const dollarsOf = (price: Price | undefined): string =>
 function showPrice({ pricing_config: config }: Model): ReactNode {
   if (config === null) return words.listed;
   const { request_token: input, response_token: output } = config.pay_as_you_go;
-  return words.priceIs(dollarsOf(input), dollarsOf(output));
+  return words.priceIs({ input: dollarsOf(input), output: dollarsOf(output) });
 }
 
 const columns: readonly Attribute<Model>[] = [

@@ -46,7 +46,7 @@ function Versions({ id, versions, current }: VersionsProps): ReactNode {
   const choices = versions.map(({ version, created_at: created }) => {
     const value = String(version);
     const when = formatTime(created);
-    const label = words.versionAt(value, value === current ? `${words.isDefault} · ${when}` : when);
+    const label = words.versionAt({ number: value, when: value === current ? `${words.isDefault} · ${when}` : when });
     return { value, label };
   });
   const { before, after, fields } = useVersionPair({
@@ -71,7 +71,7 @@ function Versions({ id, versions, current }: VersionsProps): ReactNode {
         {fields}
         {after !== current && can("PUT /v1/prompts/partials/{id}/makeDefault") && (
           <Button variant="default" loading={makeDefault.isPending} onClick={() => makeDefault.mutate(after)}>
-            {words.makeVersionDefault(after)}
+            {words.makeVersionDefault({ number: after })}
           </Button>
         )}
       </Group>

@@ -116,7 +116,7 @@ function SettingInput({ setting, draft, onChange }: SettingInputProps): ReactNod
   const mask = draft.maskOf(path);
   const shared = { name, label, required: required && mask === undefined, ...(help !== undefined && { help }) };
   if (isSecret) {
-    const field: Field = { ...shared, kind: "secret", placeholder: mask === undefined ? "" : words.stored(mask) };
+    const field: Field = { ...shared, kind: "secret", placeholder: mask === undefined ? "" : words.stored({ mask }) };
     return (
       <div data-kind="secret">
         <FieldInput field={field} value={value} onChange={(typed) => onChange(typed === "" ? undefined : typed)} />
@@ -192,7 +192,7 @@ function HeaderLines({ draft, onChange }: PartProps): ReactNode {
           label: text.resources.fields.value,
           kind: "secret",
           ofLine: ({ mask, isPlain }) => ({
-            ...(typeof mask === "string" && { placeholder: words.stored(mask) }),
+            ...(typeof mask === "string" && { placeholder: words.stored({ mask }) }),
             ...(isPlain === true && { kind: "text" }),
           }),
         },

@@ -1,32 +1,36 @@
+import { message } from "../message.ts";
+
 /** Checks of guardrails. */
 export const checks = {
   checks: {
     add: "Add check",
-    search: (count: number) => `Search ${count} checks`,
-    remove: (name: string) => `Remove ${name}`,
-    moveUp: (name: string) => `Move ${name} up`,
-    moveDown: (name: string) => `Move ${name} down`,
+    search: message<{ count: number }>("Search {count} checks"),
+    remove: message<{ name: string }>("Remove {name}"),
+    moveUp: message<{ name: string }>("Move {name} up"),
+    moveDown: message<{ name: string }>("Move {name} down"),
     enabled: "On",
     disabled: "Off",
-    placed: (place: number, name: string) => `Check ${place}: ${name}`,
+    placed: message<{ place: number; name: string }>("Check {place}: {name}"),
     ownName: "Name of the check",
     ownNameHelp: "For results and logs",
     builtIn: "Built in",
-    ofVendor: (name: string, vendor: string) => `${name} (${vendor})`,
-    notJson: (label: string) => `Cannot read "${label}": it is not JSON`,
-    notNumber: (label: string) => `Cannot read "${label}": it is not a number`,
-    byDefault: (value: string) => `Default: ${value}`,
+    ofVendor: message<{ name: string; vendor: string }>("{name} ({vendor})"),
+    notJson: message<{ label: string }>('Cannot read "{label}": it is not JSON'),
+    notNumber: message<{ label: string }>('Cannot read "{label}": it is not a number'),
+    byDefault: message<{ value: string }>("Default: {value}"),
     notSet: "Not set",
-    set: (label: string, value: string) => `${label}: ${value}`,
-    amongst: (operator: string, list: string) => `${operator.toLowerCase().replace(/ them$/, "")} ${list}`,
+    set: message<{ label: string; value: string }>("{label}: {value}"),
+    amongst: message<{ operator: string; list: string }>(
+      "{operator, select, any {any of {list}} none {none of {list}} other {all of {list}}}",
+    ),
     onlyPhase: { input: "Requests only", output: "Responses only" } as Readonly<Record<string, string>>,
     denies: "Denies requests and responses that fail",
     reports: "Reports failures and denies nothing",
     later: "Runs after the response",
     inOrder: "Runs its checks in order",
     feedback: {
-      on_success: (value: string) => `Feedback if passed: ${value}`,
-      on_fail: (value: string) => `Feedback if failed: ${value}`,
+      on_success: message<{ value: string }>("Feedback if passed: {value}"),
+      on_fail: message<{ value: string }>("Feedback if failed: {value}"),
     },
     /** What empty inputs mean, where the schema does not say it. */
     empty: {
@@ -36,8 +40,8 @@ export const checks = {
       uninspected: "Default: Deny",
     } as Readonly<Record<string, string>>,
     outcome: {
-      on_success: (what: string) => `If passed: ${what}`,
-      on_fail: (what: string) => `If failed: ${what}`,
+      on_success: message<{ what: string }>("If passed: {what}"),
+      on_fail: message<{ what: string }>("If failed: {what}"),
     },
     vendors: {
       "crowdstrike-aidr": "CrowdStrike AIDR",

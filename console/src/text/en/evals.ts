@@ -1,3 +1,5 @@
+import { message } from "../message.ts";
+
 export const evals = {
   exampleSets: {
     title: "Example sets",
@@ -24,7 +26,7 @@ export const evals = {
     input: "Request",
     fromLog: "Log row",
     noExamples: "This version has no examples.",
-    newest: (version: number) => `Examples of version ${version}`,
+    newest: message<{ version: number }>("Examples of version {version}"),
     versions: "Versions",
     bytes: "Size",
     expires: "Expires",
@@ -68,8 +70,9 @@ export const evals = {
     winnerRules: { pass_rate: "Passed checks", cost: "Cost", latency: "Latency", rating: "Ratings" },
     minPassRate: "Least share of passed checks to win, 0 to 1",
     progress: "Answers",
-    progressOf: (done: number, total: number, failed: number) =>
-      failed === 0 ? `${done} of ${total}` : `${done} of ${total}, ${failed} errors`,
+    progressOf: message<{ done: number; total: number; failed: number }>(
+      "{done, number} of {total, number}{failed, plural, =0 {} one {, # error} other {, # errors}}",
+    ),
     cost: "Cost",
     failure: "Why it failed",
     winner: "Winner",
@@ -88,16 +91,16 @@ export const evals = {
     example: "Example",
     expected: "Expected",
     none: "No answers yet.",
-    good: (variant: string, example: number) => `Good: ${variant}, example ${example}`,
-    bad: (variant: string, example: number) => `Bad: ${variant}, example ${example}`,
+    good: message<{ variant: string; example: number }>("Good: {variant}, example {example}"),
+    bad: message<{ variant: string; example: number }>("Bad: {variant}, example {example}"),
     compare: "Compare",
-    comparison: (example: number) => `Example ${example}`,
-    against: (variant: string, other: string) => `${variant} against ${other}`,
+    comparison: message<{ example: number }>("Example {example}"),
+    against: message<{ variant: string; other: string }>("{variant} against {other}"),
     promote: "Make the default",
     promoteHelp: "Makes the version of the prompt its default, or lets a saved config call the model.",
     promoteTo: "Saved config",
     target: "Target in the config, from 0",
-    promoteDone: (slug: string) => `${slug} was changed.`,
+    promoteDone: message<{ slug: string }>("{slug} was changed."),
     exportAs: "Download",
     previousPage: "Previous examples",
     nextPage: "Next examples",

@@ -1,3 +1,5 @@
+import { message } from "../message.ts";
+
 /** Records that requests to models use: prompts, keys, providers, guardrails and limits. */
 export const modelRecords = {
   partials: {
@@ -75,8 +77,10 @@ export const modelRecords = {
     rotate: "Rotate",
     rotated: "The key has a new secret",
     of: "of",
-    budget: (used: string, isTokens: boolean, resets: string) =>
-      `${used}${isTokens ? " tokens" : ""}${resets === "" ? "" : `, resets ${resets}`}`,
+    /** `resets`: `weekly`, `monthly` or another value for never. */
+    budget: message<{ used: string; isTokens: boolean; resets: string }>(
+      "{used}{isTokens, select, true { tokens} other {}}{resets, select, weekly {, resets weekly} monthly {, resets monthly} other {}}",
+    ),
     rotateConfirm: "The present secret stops working when the transition period ends. Rotate?",
     kinds: {
       "organisation/service": "Organisation service (admin)",
@@ -159,7 +163,7 @@ export const modelRecords = {
     headers: "Headers",
     headersHelp: "Sent with each request. Values that look like credentials are stored sealed and shown as masks",
     addHeader: "Add header",
-    stored: (mask: string) => `${mask} (stored: leave empty to keep it)`,
+    stored: message<{ mask: string }>("{mask} (stored: leave empty to keep it)"),
     groups: {
       oauth: "OAuth client credentials",
       oauth_metadata: "OAuth client at the server",
@@ -235,8 +239,6 @@ export const modelRecords = {
     create: "Add integration",
     about: "Accounts at model providers, with their credentials sealed. Workspaces use them through providers.",
     empty: "Add the account of a model provider. The built-in provider echo needs no account.",
-    command: (origin: string) =>
-      `curl ${origin}/v1/integrations -H "x-gateway-api-key: $GATEWAY_KEY" \\\n  -H "content-type: application/json" -d '{"name": "Echo", "ai_provider_id": "echo"}'`,
     provider: "Provider",
     chooseProvider: "Choose a provider",
     key: "API key",
@@ -288,7 +290,7 @@ export const modelRecords = {
     facts: "Own facts",
     factsNone: "As in the tables",
     price: "Own price per million tokens",
-    priceIs: (input: string, output: string) => `${input} in, ${output} out`,
+    priceIs: message<{ input: string; output: string }>("{input} in, {output} out"),
     listed: "As listed",
   },
   providers: {
@@ -299,14 +301,15 @@ export const modelRecords = {
       "Requests name a provider as @slug/model. It gives a workspace the models of an integration, with limits of its own.",
     empty: "Add a provider to call models of an integration from this workspace.",
     test: "Test credential",
-    answered: (time: string) => `The provider listed its models in ${time}`,
+    answered: message<{ time: string }>("The provider listed its models in {time}"),
     models: "Models",
     lastHour: "Last hour",
     p95: "p95",
     p95LastHour: "p95 of the last hour",
     unused: "No requests",
-    health: (requests: string, count: number, errors: string, failed: number) =>
-      `${requests} ${count === 1 ? "request" : "requests"}, ${errors} ${failed === 1 ? "error" : "errors"}`,
+    health: message<{ requests: number; errors: number }>(
+      "{requests, plural, one {# request} other {# requests}}, {errors, plural, one {# error} other {# errors}}",
+    ),
   },
   modelAliases: {
     one: "Model alias",
@@ -356,7 +359,7 @@ export const modelRecords = {
     alertHelp: "In the same unit, below the limit",
     entities: "Usage now",
     countedFor: "Counted for",
-    usedOf: (used: string, limit: string) => `${used} of ${limit}`,
+    usedOf: message<{ used: string; limit: string }>("{used} of {limit}"),
     entitiesEmpty: "Nothing counted in this period.",
     resetNow: "Reset usage",
     nextReset: "Next reset",
@@ -366,7 +369,7 @@ export const modelRecords = {
     create: "Create rate limit",
     about: "Requests or tokens per minute, hour, day or week. Beyond the limit requests are refused with 429.",
     empty: "Protect providers and share capacity between keys.",
-    rate: (value: string, what: string, period: string) => `${value} ${what} / ${period}`,
+    rate: message<{ value: string; what: string; period: string }>("{value} {what} / {period}"),
     periods: { rpm: "minute", rph: "hour", rpd: "day", rpw: "week" } as Readonly<Record<string, string>>,
   },
   alertRules: {
@@ -378,7 +381,9 @@ export const modelRecords = {
     threshold: "Threshold",
     thresholdHelp:
       "Percent, milliseconds, US dollars per hour, or the least number of requests. The alert fires from here on, or below it for requests.",
-    bounds: (value: string, isLeast: boolean) => (isLeast ? `fires below ${value}` : `fires from ${value}`),
+    bounds: message<{ value: string; isLeast: boolean }>(
+      "{isLeast, select, true {fires below {value}} other {fires from {value}}}",
+    ),
     window: "Window",
     minRequests: "Least requests",
     minRequestsHelp: "With fewer requests in the window, error rate and latency say nothing.",

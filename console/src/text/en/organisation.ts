@@ -1,3 +1,6 @@
+import { message } from "../message.ts";
+import { inSentence } from "./in-sentence.ts";
+
 /** Settings of an organisation, its overview, the first steps and health. */
 export const organisation = {
   settings: {
@@ -156,7 +159,9 @@ export const organisation = {
   firstSteps: {
     title: "First steps",
     about: "From an empty gateway to the first request in the log. Each step is ticked off by what the gateway stores.",
-    step: (number: number, name: string, isDone: boolean) => `Step ${number}: ${name}${isDone ? ", done" : ""}`,
+    step: message<{ number: number; name: string; isDone: boolean }>(
+      "Step {number}: {name}{isDone, select, true {, done} other {}}",
+    ),
     store: {
       title: "Store a provider",
       hint: "An integration holds the credential of a model provider. Requests name it by its slug. The provider echo needs no account: it answers with what was asked.",
@@ -177,12 +182,12 @@ export const organisation = {
       may: "What the key may do",
       action: "Make the key",
       made: "Copy the key now: it is shown once. The requests below contain it while this page is open.",
-      name: (preset: string) => `First steps: ${preset.toLowerCase()}`,
+      name: ({ preset }: { preset: string }): string => `First steps: ${inSentence(preset)}`,
       notAllowed: "Ask a person who may make keys: your session may not.",
     },
     send: {
       title: "Send the first request",
-      hint: (placeholder: string) => `Without a key of the step above, ${placeholder} stands for one.`,
+      hint: message<{ placeholder: string }>("Without a key of the step above, {placeholder} stands for one."),
       withKey: "Run it in a terminal. It contains the key that was made above.",
       model: "Model",
       modelHint: "As the provider names it",
@@ -226,7 +231,7 @@ export const organisation = {
     failures: "Failed calls",
     noTargets: "No target has a circuit breaker, a health check or a measure in this process.",
     well: "All works",
-    trouble: (groups: number, targets: number) => `${groups} with failed requests, ${targets} targets left out`,
-    until: (time: string) => `Until ${time}`,
+    trouble: message<{ groups: number; targets: number }>("{groups} with failed requests, {targets} targets left out"),
+    until: message<{ time: string }>("Until {time}"),
   },
 } as const;

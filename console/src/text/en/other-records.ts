@@ -1,3 +1,5 @@
+import { message } from "../message.ts";
+
 /** Records of MCP, of people and of what is stored. */
 export const otherRecords = {
   mcpIntegrations: {
@@ -11,12 +13,12 @@ export const otherRecords = {
     configurations: "Settings",
     sync: "Read capabilities",
     test: "Test connection",
-    answered: (time: string) => `The server answered in ${time}`,
+    answered: message<{ time: string }>("The server answered in {time}"),
     answerer: "Server",
     synced: "The capabilities were read",
     capabilities: "Capabilities",
     capabilitiesEmpty: "No tools, prompts or resources were read from this server yet.",
-    capabilitiesOf: (name: string) => `Read them at the integration: ${name}`,
+    capabilitiesOf: message<{ name: string }>("Read them at the integration: {name}"),
     approve: "Approve changes",
   },
   mcpServers: {
@@ -35,8 +37,8 @@ export const otherRecords = {
     include: "Only these",
     exclude: "Not these",
     everyTool: "All",
-    only: (names: string) => `only ${names}`,
-    without: (names: string) => `without ${names}`,
+    only: message<{ names: string }>("only {names}"),
+    without: message<{ names: string }>("without {names}"),
     prefixMode: "Use of prefixes",
     prefixModes: {
       always: "For every name",
@@ -230,7 +232,7 @@ export const otherRecords = {
       prompt_slug: "Prompt",
       metadata: "Metadata",
     } as Readonly<Record<string, string>>,
-    of: (when: string) => `Export of ${when}`,
+    of: message<{ when: string }>("Export of {when}"),
     start: "Start",
     started: "The export was started",
     cancelled: "The export was cancelled",
@@ -255,7 +257,7 @@ export const otherRecords = {
     create: "Create batch",
     about: "Many requests in one file, run within the window that was asked for.",
     empty: "Upload a file with purpose batch first.",
-    of: (when: string) => `Batch of ${when}`,
+    of: message<{ when: string }>("Batch of {when}"),
     cancelled: "The batch ends once the requests that were sent are answered",
     input: "Input file",
     outputFile: "Output file",
@@ -267,8 +269,9 @@ export const otherRecords = {
     byModel: "The one that each model names",
     modelHelp: "For requests that name none",
     counts: "Requests",
-    counted: (ended: string, total: string, failed: number) =>
-      `${ended} of ${total}${failed === 0 ? "" : `, ${failed} failed`}`,
+    counted: message<{ ended: number; total: number; failed: number }>(
+      "{ended, number} of {total, number}{failed, plural, =0 {} one {, # failed} other {, # failed}}",
+    ),
     options: "Headers of the calls",
     optionsHelp: "For example x-gateway-config with the slug of a config",
     cancel: "Cancel",

@@ -1,3 +1,6 @@
+import { message } from "../message.ts";
+import { inSentence } from "./in-sentence.ts";
+
 /** What several pages share: values, members of records, navigation, dialogs and permissions. */
 export const shared = {
   common: {
@@ -12,14 +15,13 @@ export const shared = {
     save: "Save",
     create: "Create",
     addLine: "Add",
-    removeLine: (list: string, line: number) => `Remove ${list} ${line}`,
+    removeLine: message<{ list: string; line: number }>("Remove {list} {line}"),
     edit: "Edit",
     delete: "Delete",
     back: "Back",
     copy: "Copy",
     /** The button beside a value: `Copy slug`, `Copy ID`. */
-    copyOf: (label: string) =>
-      `Copy ${/^[A-Z][a-z]/.test(label) ? label.charAt(0).toLowerCase() + label.slice(1) : label}`,
+    copyOf: ({ label }: { label: string }): string => `Copy ${inSentence(label)}`,
     copied: "Copied",
     search: "Search",
     more: "More",
@@ -32,21 +34,22 @@ export const shared = {
     details: "Details",
     actions: "Actions",
     loadMore: "Load more",
-    showing: (shown: string, total: string) => `${shown} of ${total}`,
-    rows: (count: string) => `${count} rows`,
+    showing: message<{ shown: string; total: string }>("{shown} of {total}"),
+    rows: message<{ count: string }>("{count} rows"),
     traceId: "Trace ID",
     status: "Status",
     saved: "Saved",
-    created: (what: string) => `${what} created`,
-    deleted: (what: string) => `${what} deleted`,
+    created: message<{ what: string }>("{what} created"),
+    deleted: message<{ what: string }>("{what} deleted"),
     emptyList: "Nothing here yet",
     nothingMatches: "Nothing matches these filters",
     unsaved: "Unsaved changes",
     invalidJson: "This is not valid JSON",
     noJsonObject: "This must be a JSON object, in braces",
-    presetsOf: (label: string) => `Presets: ${label}`,
-    formCannotShow: (members: string) =>
-      `The form cannot show ${members}. Send it as JSON, or remove it to go back to the form.`,
+    presetsOf: message<{ label: string }>("Presets: {label}"),
+    formCannotShow: message<{ members: string }>(
+      "The form cannot show {members}. Send it as JSON, or remove it to go back to the form.",
+    ),
     required: "Required",
     failed: "The request failed",
     chooseWorkspace: "Choose a workspace",
@@ -178,7 +181,7 @@ export const shared = {
     findKeyCommand: "cat data/first-keys",
     askForKey: "Later keys come from an admin: API keys, Create API key.",
     out: "Sign out",
-    expires: (when: string) => `Session ends ${when}`,
+    expires: message<{ when: string }>("Session ends {when}"),
     unreachable: "The gateway does not answer",
     problems: {
       not_offered: "The organisation has no identity provider for this sign-in",
@@ -275,8 +278,10 @@ export const shared = {
     emptyHint: "The workspace may call the models of its providers. Add a provider, or search for another name.",
   },
   confirm: {
-    title: (verb: string, what: string) => `${verb} ${what}?`,
-    hint: (name: string, isFinal: boolean) => `${isFinal ? "This cannot be undone. " : ""}Type ${name} to confirm.`,
+    title: message<{ verb: string; what: string }>("{verb} {what}?"),
+    hint: message<{ name: string; isFinal: boolean }>(
+      "{isFinal, select, true {This cannot be undone. } other {}}Type {name} to confirm.",
+    ),
     name: "Name",
   },
   secret: {
@@ -305,7 +310,7 @@ export const shared = {
     system: "Gateway",
     from: "From",
     to: "To",
-    verified: (count: string) => `The chain of ${count} records is unbroken`,
+    verified: message<{ count: string }>("The chain of {count} records is unbroken"),
     broken: "The chain is broken: records were changed or removed",
     verify: "Verify the chain",
     request: "Request body",
@@ -315,7 +320,7 @@ export const shared = {
     minutes: "minutes",
     hours: "hours",
     days: "days",
-    unitOf: (label: string) => `${label}: unit`,
+    unitOf: message<{ label: string }>("{label}: unit"),
   },
   /** What `security_settings` say of each role. */
   permissions: {
@@ -324,8 +329,8 @@ export const shared = {
     always: "Always",
     never: "Never",
     nothing: "—",
-    label: (role: string, verb: string, thing: string) =>
-      `${role}: ${verb.toLowerCase()} ${/^[A-Z][a-z]/.test(thing) ? thing.charAt(0).toLowerCase() + thing.slice(1) : thing}`,
+    label: ({ role, verb, thing }: { role: string; verb: string; thing: string }): string =>
+      `${role}: ${inSentence(verb)} ${inSentence(thing)}`,
     roles: {
       organisationAdmins: "Organisation admins",
       managers: "Managers",
@@ -376,14 +381,16 @@ export const shared = {
     tokens: "Tokens",
     latency: "Latency, p95",
     cacheHits: "Cache hits",
-    ofRequests: (share: string) => `${share} of requests`,
-    perRequest: (figure: string) => `${figure} per request`,
-    percentiles: (p50: string, p99: string) => [`p50 ${p50}`, `p99 ${p99}`],
+    ofRequests: message<{ share: string }>("{share} of requests"),
+    perRequest: message<{ figure: string }>("{figure} per request"),
+    p50: message<{ value: string }>("p50 {value}"),
+    p99: message<{ value: string }>("p99 {value}"),
     same: "Same as before",
     noneBefore: "None before",
-    change: (share: string, more: boolean, before: string) =>
-      `${share} ${more ? "more" : "less"} than ${before} before`,
-    overTime: (what: string) => `${what} over time`,
+    change: message<{ share: string; more: boolean; before: string }>(
+      "{share} {more, select, true {more} other {less}} than {before} before",
+    ),
+    overTime: message<{ what: string }>("{what} over time"),
     table: "Figures over time",
     time: "Time",
     models: "Models",
@@ -396,7 +403,5 @@ export const shared = {
     empty: "No requests yet",
     emptyHint:
       "Send a first request. The provider echo needs no account: it answers with what was asked. Replace the key with one of yours. Requests of this console are not counted here.",
-    emptyCommand: (origin: string) =>
-      `curl ${origin}/v1/chat/completions \\\n  -H "x-gateway-api-key: $GATEWAY_KEY" \\\n  -H "x-gateway-provider: echo" \\\n  -H "content-type: application/json" \\\n  -d '{"model":"echo-1","messages":[{"role":"user","content":"Hello"}]}'`,
   },
 } as const;

@@ -1,3 +1,5 @@
+import { message } from "../message.ts";
+
 /** Tools of MCP servers. */
 export const tools = {
   tools: {
@@ -9,13 +11,13 @@ export const tools = {
     noArguments: "The schema names no arguments.",
     destructive: "The server says that this tool may change or delete things.",
     result: "Result",
-    took: (time: string) => `The server answered in ${time}`,
+    took: message<{ time: string }>("The server answered in {time}"),
     failed: "The tool reports an error",
     empty: "The result is empty.",
     structured: "Structured result",
     otherContent: "Content",
     text: "Text",
-    image: (place: number) => `Image ${place}`,
+    image: message<{ place: number }>("Image {place}"),
     openLog: "Open log",
     description: "Description",
     inputSchema: "Schema of the arguments",
@@ -33,8 +35,9 @@ export const tools = {
     approved: "The definition was approved",
     changes: "What changed since it was approved",
     unseen: "Only hidden characters changed, or what the gateway does not compare.",
-    hidden: (count: number) =>
-      count === 1 ? "1 hidden character is left out here" : `${count} hidden characters are left out here`,
+    hidden: message<{ count: number }>(
+      "{count, plural, one {# hidden character is left out here} other {# hidden characters are left out here}}",
+    ),
     off: "Switched off",
     lastCalls: "Last calls",
     noCalls: "Nobody called this tool yet.",

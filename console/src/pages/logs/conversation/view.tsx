@@ -30,7 +30,7 @@ export function ConversationView({ conversation }: { readonly conversation: Conv
     <Stack gap="sm">
       <Group justify="space-between">
         <Text size="sm" c="dimmed">
-          {words.count(formatNumber(turns.length + answers.length))}
+          {words.count({ count: turns.length + answers.length })}
         </Text>
         <Switch
           label={words.markdown}
@@ -42,7 +42,7 @@ export function ConversationView({ conversation }: { readonly conversation: Conv
       <Turns turns={first} markdown={markdown} from={0} />
       {hidden > 0 && (
         <Button variant="default" onClick={() => setAll(true)}>
-          {words.showAll(formatNumber(hidden))}
+          {words.showAll({ count: formatNumber(hidden) })}
         </Button>
       )}
       <Turns turns={last} markdown={markdown} from={turns.length - last.length} />
@@ -65,8 +65,13 @@ interface TurnsProps {
 /** Messages one below the other. */
 export function Turns({ turns, markdown, from }: TurnsProps): ReactNode {
   return turns.map(({ role, parts }, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: a message is its place
-    <article key={from + index} className={classes.turn} data-role={role} aria-label={words.messageOf(nameOf(role))}>
+    <article
+      // biome-ignore lint/suspicious/noArrayIndexKey: a message is its place
+      key={from + index}
+      className={classes.turn}
+      data-role={role}
+      aria-label={words.messageOf({ role: nameOf(role) })}
+    >
       <div className={classes.role}>{nameOf(role)}</div>
       <Stack gap="xs" miw={0}>
         {parts.length === 0 && (
@@ -90,7 +95,7 @@ function PartView({ part, markdown }: { readonly part: Part; readonly markdown: 
     case "reasoning":
       return (
         <details className={classes.reasoning}>
-          <summary>{words.reasoning(formatShort(part.text.length))}</summary>
+          <summary>{words.reasoning({ length: formatShort(part.text.length) })}</summary>
           <Words value={part.text} markdown={markdown} />
         </details>
       );
@@ -103,7 +108,7 @@ function PartView({ part, markdown }: { readonly part: Part; readonly markdown: 
     case "call":
       return (
         <div className={classes.tool}>
-          <ToolHead title={words.calls(part.name)} id={part.id} />
+          <ToolHead title={words.calls({ name: part.name })} id={part.id} />
           <Json value={part.input} />
         </div>
       );
@@ -196,7 +201,7 @@ export function Words({ value, markdown }: { readonly value: string; readonly ma
       {shown.length < value.length && (
         <Group>
           <Button variant="default" onClick={() => setAll(true)}>
-            {words.showText(formatNumber(value.length))}
+            {words.showText({ length: formatNumber(value.length) })}
           </Button>
         </Group>
       )}
@@ -207,7 +212,7 @@ export function Words({ value, markdown }: { readonly value: string; readonly ma
 function Tools({ tools }: { readonly tools: readonly Tool[] }): ReactNode {
   return (
     <details className={classes.reasoning}>
-      <summary>{words.tools(tools.length)}</summary>
+      <summary>{words.tools({ count: tools.length })}</summary>
       <Stack gap="xs" mt="xs">
         {tools.slice(0, 50).map((tool, index) => (
           // biome-ignore lint/suspicious/noArrayIndexKey: names may repeat
