@@ -11,6 +11,7 @@ import type { GroupColumnName } from "../logs/read/group-columns.ts";
 import { SessionList } from "../schemas/logs.ts";
 import { isShownColumn } from "./analytics/group-query.ts";
 import { readRowFilter, readTime, rowFilters } from "./core/log-filter.ts";
+import { pageQuery } from "./core/record.ts";
 import { readPage } from "./core/request.ts";
 import { readScope } from "./core/row-filters.ts";
 
@@ -23,8 +24,7 @@ const sessionFilters = [
       ? { ...filter, description: `${filter.description}; default ${defaultDays} days ago` }
       : filter,
   ),
-  { name: "current_page", description: "Page, counted from 0" },
-  { name: "page_size", description: "Sessions of a page, 1 to 100, default 50" },
+  ...pageQuery(50, 100),
 ];
 
 /** Members of a session, and the columns of groups that they are. */

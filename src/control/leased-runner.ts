@@ -5,6 +5,8 @@ import type { Clock } from "../lib/clock.ts";
 export const leaseMs = 60_000;
 /** Part of this time after which the lease of a row is renewed, as a step may take longer. */
 const renewalShare = 1 / 4;
+/** How often rows that expired are removed, in milliseconds. */
+const purgeEveryMs = 60 * 60_000;
 /** Rows examined in one search. */
 const maxExamined = 50;
 
@@ -37,6 +39,8 @@ interface LeasedRunnerOptions<Row> {
   readonly lookEveryMs: number;
   /** A runner that is silent for this long has lost its rows, in milliseconds. Default: `leaseMs`. */
   readonly leaseMs?: number;
+  /** Removes rows that expired, once an hour. Absent: rows stay. */
+  readonly purge?: (now: number) => Promise<unknown>;
 }
 
 /** A row that this process works on. */
@@ -76,7 +80,7 @@ export abstract class LeasedRunner<Row extends LeasedRow> {
   protected readonly owner = crypto.randomUUID();
   readonly #running = new Map<string, Run<Row> & { readonly done: Promise<void> }>();
   readonly #aborter = new AbortController();
-  #timer: ReturnType<typeof setInterval> | undefined;
+  #timers: readonly ReturnType<typeof setInterval>[] = [];
   #isStopping = false;
   #looking: Promise<void> | undefined;
   #looksAgain = false;
@@ -107,7 +111,11 @@ export abstract class LeasedRunner<Row extends LeasedRow> {
 
   /** Begins to search. */
   start(): void {
-    this.#timer = setInterval(() => this.#look(), this.#options.lookEveryMs);
+    const { lookEveryMs, purge } = this.#options;
+    this.#timers = [
+      setInterval(() => this.#look(), lookEveryMs),
+      ...(purge ? [setInterval(() => this.#purge(purge), purgeEveryMs)] : []),
+    ];
     this.#look();
   }
 
@@ -120,7 +128,7 @@ export abstract class LeasedRunner<Row extends LeasedRow> {
   /** Starts nothing more, waits this many milliseconds for running work, then ends its calls. May be called again. */
   async stop(timeoutMs: number): Promise<void> {
     this.#isStopping = true;
-    clearInterval(this.#timer);
+    for (const timer of this.#timers) clearInterval(timer);
     await this.#looking;
     const done = Promise.all([...this.#running.values()].map((one) => one.done));
     const deadline = createSleep();
@@ -163,6 +171,11 @@ export abstract class LeasedRunner<Row extends LeasedRow> {
       });
       this.#running.set(name, { ...run, done });
     }
+  }
+
+  #purge(purge: (now: number) => Promise<unknown>): void {
+    const { clock, warn, nouns } = this.#options;
+    purge(clock.now()).catch((error) => warn(`Cannot remove ${nouns.many} that expired`, error));
   }
 
   #hasRoomFor({ organisationId }: Row): boolean {

@@ -12,9 +12,6 @@ import { masked } from "./secret-members.ts";
 
 const decoder = new TextDecoder();
 
-/** The bodies of a batch as it is packed. */
-type HeldBodies = Pick<PackedBatch, "bodies" | "lengths">;
-
 /** Masks the rows of a batch: anything that looks like a credential, and the credentials of each row. */
 interface Masks {
   redactor: Redactor;
@@ -43,7 +40,7 @@ const runAll = <Value>(work: Steps<Value>): Value => runNow(work, Number.POSITIV
  * bodies are masked when they are read.
  */
 export function sealBatch(packed: PackedBatch, redactor: Redactor): LogBatch {
-  const bodies = someAreLong.test(packed.lengths) ? cutBodies(packed) : [];
+  const bodies = someAreLong.test(packed.lengths) ? cutBodies(packed.bodies, readLengths(packed.lengths)) : [];
   if (!bodies.some((row) => row?.some(mayBeLate))) return runAll(sealInSteps(packed, redactor));
   const { heads, lengths: _, bodies: __, secrets, ...batch } = packed;
   const masks = toMasks(secrets, redactor);
@@ -132,8 +129,11 @@ export function sealDetails(record: LogRecord, redactor: Redactor): LogDetails {
 const longRow = 16 * 1024;
 
 /** Bodies as one text, and their lengths in characters. */
-function* sealBodies(batch: HeldBodies, masks: Masks): Steps<{ text: string; lengths: string }> {
-  const { bodies, lengths } = batch;
+function* sealBodies(
+  { bodies, lengths }: Pick<PackedBatch, "bodies" | "lengths">,
+  masks: Masks,
+): Steps<{ text: string; lengths: string }> {
+  const bodyLengths = readLengths(lengths);
   const { redactor, values, rows } = masks;
   const isFine = (text: string) =>
     !(text.includes("\0") || redactor.mayHoldSecret(text)) && !values.some((one) => one.mayStandIn(text));
@@ -141,11 +141,11 @@ function* sealBodies(batch: HeldBodies, masks: Masks): Steps<{ text: string; len
   if (!isLong) {
     const whole = decoder.decode(bodies);
     // in ASCII, the usual case, a body has as many characters as bytes
-    if (whole.length === bodies.length && !holdsEvents(whole, lengths) && isFine(whole)) {
+    if (whole.length === bodies.length && !holdsEvents(whole, bodyLengths) && isFine(whole)) {
       return { text: whole, lengths };
     }
   }
-  const texts = cutBodies(batch).map((row) => row?.map((body) => body && textOfBody(body)) ?? null);
+  const texts = cutBodies(bodies, bodyLengths).map((row) => row?.map((body) => body && textOfBody(body)) ?? null);
   if (!isLong && !texts.flat().some((text) => text !== null && isEventText(text))) {
     const text = texts.flat().join("");
     if (isFine(text)) return { text, lengths: toLengths(texts) };
@@ -174,7 +174,10 @@ function* sealBody(body: string, mask: Mask): Steps<string> {
 type BodyText = (readonly (string | null)[] | null)[];
 
 /** The bytes of each body. */
-function cutBodies({ bodies, lengths }: HeldBodies): (readonly (Uint8Array<ArrayBuffer> | null)[] | null)[] {
+function cutBodies(
+  bodies: Uint8Array<ArrayBuffer>,
+  lengths: readonly (BodyLengths | null)[],
+): (readonly (Uint8Array<ArrayBuffer> | null)[] | null)[] {
   let position = 0;
   const cut = (length: number | null): Uint8Array<ArrayBuffer> | null => {
     if (length === null) return null;
@@ -182,7 +185,7 @@ function cutBodies({ bodies, lengths }: HeldBodies): (readonly (Uint8Array<Array
     position += length;
     return bodies.subarray(start, position);
   };
-  return readLengths(lengths).map((row) => row?.map(cut) ?? null);
+  return lengths.map((row) => row?.map(cut) ?? null);
 }
 
 function readLengths(lengths: string): (BodyLengths | null)[] {
@@ -208,9 +211,9 @@ function isEventText(text: string, position = 0): boolean {
 }
 
 /** Whether one of the bodies that a text consists of is an event stream. */
-function holdsEvents(bodies: string, lengths: string): boolean {
+function holdsEvents(bodies: string, lengths: readonly (BodyLengths | null)[]): boolean {
   let position = 0;
-  for (const length of readLengths(lengths).flat()) {
+  for (const length of lengths.flat()) {
     if (length === null) continue;
     if (isEventText(bodies, position)) return true;
     position += length;

@@ -79,7 +79,7 @@ function textOf(value: unknown): unknown {
 }
 
 /** An object of strings. */
-function textsOf(value: unknown): Record<string, string> | undefined {
+function stringsOf(value: unknown): Record<string, string> | undefined {
   const entries = Object.entries(membersOf(value)).flatMap(([name, one]) =>
     typeof one === "string" ? [[name, one] as const] : [],
   );
@@ -138,7 +138,7 @@ class BifrostReader {
     const address = place.read("endpoint", textOf);
     const resource = typeof address === "string" ? /^https?:\/\/([a-z0-9-]+)\./i.exec(address)?.[1] : undefined;
     const version = place.read("api_version", textOf);
-    const names = { ...place.read("deployments", textsOf), ...key.read("aliases", textsOf) };
+    const names = { ...place.read("deployments", stringsOf), ...key.read("aliases", stringsOf) };
     const list = Object.entries(names).map(([alias, deployment]) => ({
       alias,
       azure_deployment_name: deployment,
@@ -169,7 +169,7 @@ class BifrostReader {
       provider,
       slug,
       base: withVersion(slug, base),
-      headers: network.read("extra_headers", textsOf) ?? {},
+      headers: network.read("extra_headers", stringsOf) ?? {},
     };
     const keys = fields.objects("keys");
     for (const [index, key] of (keys.length > 0 ? keys : [new Source({})]).entries()) this.#readKey(place, key, index);
@@ -192,7 +192,7 @@ class BifrostReader {
       return void this.draft.note("left", `providers.${provider}.keys.${index}`, "is not enabled");
     }
     const names = slug === "azure-openai" ? key.object("azure_key_config").object("deployments").names : [];
-    const aliases = key.read("aliases", textsOf) ?? {};
+    const aliases = key.read("aliases", stringsOf) ?? {};
     const place = { custom_host: base, ...this.#placeOf(slug, key, name) };
     const configurations = Object.fromEntries(Object.entries(place).filter(([, value]) => value !== undefined));
     const secret = this.#secretOf(key, "value", `${name}_KEY`);
@@ -200,7 +200,7 @@ class BifrostReader {
       ...(secret !== undefined && { key: secret }),
       configurations: { ...configurations, ...(Object.keys(headers).length > 0 && { custom_headers: headers }) },
     });
-    const models = key.texts("models");
+    const models = key.strings("models");
     const own = [...new Set([...models.filter((one) => one !== "*"), ...Object.keys(aliases), ...names])];
     if (own.length === 0 || (models.includes("*") && slug !== "azure-openai")) {
       this.draft.note(
@@ -272,7 +272,7 @@ class BifrostReader {
         this.draft.note("left", `${client.path} ${name}`, "is not enabled");
         continue;
       }
-      const stated = client.read("headers", textsOf) ?? {};
+      const stated = client.read("headers", stringsOf) ?? {};
       const headers = Object.entries(stated).map(([header, one]) => [header, this.#secret(one, `${name}_${header}`)]);
       const url = client.text("connection_string") ?? client.text("http_url") ?? client.text("sse_url");
       const transport = client.text("connection_type");

@@ -114,7 +114,7 @@ class LitellmReader {
       return void this.draft.note("left", `${entry.path} ${name}`, "name the deployments of Azure one by one");
     }
     const base = (info.text("base_model") ?? params.text("base_model"))?.split("/").at(-1);
-    const organizations = named.slug === "openai" ? params.texts("organization") : [];
+    const organizations = named.slug === "openai" ? params.strings("organization") : [];
     for (const organization of organizations.length > 0 ? organizations : [undefined]) {
       const integration = this.#places.read(named, params, { organization, base });
       if (name.includes("*")) this.#readPattern({ name, integration, path: entry.path }, named.model);
@@ -150,7 +150,7 @@ class LitellmReader {
       order: params.number("order"),
       params: this.#readFields(params),
       settings: this.#readSettings(params),
-      tags: params.texts("tags"),
+      tags: params.strings("tags"),
     });
   }
 
@@ -176,7 +176,7 @@ class LitellmReader {
     const retries = params.count("num_retries") ?? params.count("max_retries");
     const timeout = inMilliseconds(params.number("timeout") ?? params.number("request_timeout"));
     const idle = inMilliseconds(params.number("stream_timeout"));
-    const dropped = params.texts("additional_drop_params");
+    const dropped = params.strings("additional_drop_params");
     return {
       ...(retries !== undefined && { retry: { attempts: this.#cap(`${params.path}.num_retries`, retries) } }),
       ...(timeout !== undefined && { request_timeout: timeout }),
@@ -265,7 +265,7 @@ class LitellmReader {
       this.#fallbacksOf("context_window_fallbacks"),
       this.#fallbacksOf("content_policy_fallbacks"),
     ];
-    const defaults = [...this.#router.texts("default_fallbacks"), ...this.#settings.texts("default_fallbacks")];
+    const defaults = [...this.#router.strings("default_fallbacks"), ...this.#settings.strings("default_fallbacks")];
     const poolOf = (name: string): Pool => {
       const own = fallbacks(name);
       return {

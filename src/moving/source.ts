@@ -12,10 +12,10 @@ const countOf = (value: unknown): number | undefined =>
 const flagOf = (value: unknown): boolean | undefined => (typeof value === "boolean" ? value : undefined);
 
 /** A list of strings, or one string. */
-function textsOf(value: unknown): string[] | undefined {
+function stringsOf(value: unknown): string[] | undefined {
   const list: unknown[] = Array.isArray(value) ? value : [value];
-  const texts = list.filter((one) => typeof one === "string");
-  return texts.length === list.length ? texts : undefined;
+  const strings = list.filter((one) => typeof one === "string");
+  return strings.length === list.length ? strings : undefined;
 }
 
 /** An object of an old configuration. It knows which of its members nothing has read, so that the report can name each. */
@@ -80,8 +80,8 @@ export class Source {
   }
 
   /** A list of strings, or one string. */
-  texts(name: string): string[] {
-    return this.read(name, textsOf) ?? [];
+  strings(name: string): string[] {
+    return this.read(name, stringsOf) ?? [];
   }
 
   /** A member as `read` understands it; one that it does not understand stays unread. */

@@ -8,7 +8,7 @@ import { adminKey, createTestGateway, type TestGateway, workspaceKey } from "../
 import { type LibsqlServer, startLibsqlServer, withoutLibsqlServer } from "../support/libsql-server.ts";
 import { isCluster } from "../support/sample.ts";
 
-const tries = isCluster ? 100 : 2;
+const attempts = isCluster ? 100 : 2;
 /** Longest time until a change holds everywhere (`docs/scaling.md`). The short form is no measurement. */
 const withinMs = isCluster ? 1_000 : 20_000;
 
@@ -37,14 +37,14 @@ async function untilEverywhere(what: string, holds: (gateway: TestGateway) => Pr
 
 test("a revoked key is dead and a changed config holds on every node within a second", {
   skip: withoutLibsqlServer,
-  timeout: 60_000 + tries * 10_000,
+  timeout: 60_000 + attempts * 10_000,
 }, async () => {
   server = await startLibsqlServer();
   for (let node = 0; node < 3; node++) gateways.push(await createTestGateway({ database: server.url }));
   const nodeOf = (index: number) => gateways[index % gateways.length] as TestGateway; // there are three
   const configOf = (model: string) => ({ provider: "echo", override_params: { model } });
   const times: Record<"revoked" | "changed", number[]> = { revoked: [], changed: [] };
-  for (let index = 0; index < tries; index++) {
+  for (let index = 0; index < attempts; index++) {
     const [first, second] = [nodeOf(index), nodeOf(index + 1)];
     const body = { name: "Key", workspace_id: "default", scopes: ["completions.write"] };
     const key = await done<{ id: string; key: string }>(call(first, "POST /api-keys/workspace/service", { body }));
@@ -63,7 +63,7 @@ test("a revoked key is dead and a changed config holds on every node within a se
   }
   for (const [what, found] of Object.entries(times)) {
     const longest = Math.round(Math.max(...found));
-    console.log(`# ${what}: ${tries} tries, p50/max ${percentile(found, 0.5)}/${longest} ms`);
+    console.log(`# ${what}: ${attempts} attempts, p50/max ${percentile(found, 0.5)}/${longest} ms`);
     assert.ok(longest <= withinMs, `${what}: ${longest} ms`);
   }
 });

@@ -13,7 +13,7 @@ import {
   UpdateAlertRule,
 } from "../../schemas/alert-rules.ts";
 import type { AdminCall } from "../core/endpoint.ts";
-import { defineRecord } from "../core/record.ts";
+import { defineRecord, pageQuery } from "../core/record.ts";
 import type { Found, NewPlace } from "../core/record-definitions.ts";
 import { forbid, readPage, refuseField } from "../core/request.ts";
 import { shownBy } from "../core/shown-row.ts";
@@ -149,10 +149,7 @@ export const alertRuleEndpoints: readonly AdminEndpoint[] = [
     at: "/events",
     verb: "read",
     summary: "List what an alert rule found and where it was sent, newest first",
-    query: [
-      { name: "current_page", description: "Page, counted from 0" },
-      { name: "page_size", description: "Rows of a page, 1 to 1000, default 50" },
-    ],
+    query: pageQuery(),
     response: AlertEventList,
     handle: listEvents,
   }),

@@ -15,9 +15,8 @@ import { evaluateRule } from "./evaluate.ts";
 const atOnce = 4;
 /** A rule that cannot be evaluated now is evaluated after this long, in milliseconds. */
 const laterMs = 30_000;
-/** Events are removed after this long, and it is looked for them so often. */
+/** Events are removed after this long. */
 const storedForMs = 90 * 24 * 60 * 60_000;
-const purgeEveryMs = 60 * 60_000;
 
 /** What the runners are made from. */
 interface AlertRunnerOptions {
@@ -63,7 +62,9 @@ class EventRunner extends LeasedRunner<AlertEventRow> {
   constructor(options: AlertRunnerOptions) {
     const { services, store, settings, warn } = options;
     const nouns = { one: "an alert", many: "alerts" };
-    super({ store: store.events, clock: services.clock, warn, nouns, atOnce, lookEveryMs: settings.lookEveryMs });
+    const { lookEveryMs } = settings;
+    const purge = (now: number) => store.purge(now - storedForMs);
+    super({ store: store.events, clock: services.clock, warn, nouns, atOnce, lookEveryMs, purge });
     this.#options = options;
   }
 
@@ -127,15 +128,10 @@ export interface AlertRunner {
 
 /** Creates the runners of a process and starts them. */
 export function createAlertRunner(options: AlertRunnerOptions): AlertRunner {
-  const { services, store, warn } = options;
   const runners = [new RuleRunner(options), new EventRunner(options)];
   for (const runner of runners) runner.start();
-  const purge = setInterval(() => {
-    store.purge(services.clock.now() - storedForMs).catch((error) => warn("Cannot remove old alerts", error));
-  }, purgeEveryMs);
   return {
     async stop(timeoutMs) {
-      clearInterval(purge);
       await Promise.all(runners.map((runner) => runner.stop(timeoutMs)));
     },
   };

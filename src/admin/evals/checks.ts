@@ -9,7 +9,7 @@ import type { NamedCheck, Verdicts } from "../../schemas/eval-runs.ts";
 import type { Example } from "../../schemas/example-sets.ts";
 import type { HookResult } from "../../schemas/hooks.ts";
 import { askEval, type EvalCaller } from "./ask.ts";
-import { expectedText, inputText } from "./example-texts.ts";
+import { expectedText, inputText } from "./example-strings.ts";
 import { isSameJson } from "./same-json.ts";
 
 /** From this probability on, a judge says yes. */

@@ -21,7 +21,7 @@ import {
 import type { Example } from "../../schemas/example-sets.ts";
 import { commitAudited } from "../core/audit-values.ts";
 import { type AdminCall, type AnswerOf, toCall } from "../core/endpoint.ts";
-import { defineRecord } from "../core/record.ts";
+import { defineRecord, pageQuery } from "../core/record.ts";
 import type { Found, NewPlace } from "../core/record-definitions.ts";
 import {
   forbid,
@@ -304,10 +304,7 @@ export const evalRunEndpoints: readonly AdminEndpoint[] = [
     at: "/results",
     verb: "read",
     summary: "List the examples of an eval run with the answers of each variant",
-    query: [
-      { name: "current_page", description: "Page, counted from 0" },
-      { name: "page_size", description: "Examples of a page, 1 to 200, default 50" },
-    ],
+    query: pageQuery(50, 200),
     response: EvalResultPage,
     handle: listResults,
   }),

@@ -18,7 +18,7 @@ import {
   UpdateExampleSet,
 } from "../../schemas/example-sets.ts";
 import type { AdminCall } from "../core/endpoint.ts";
-import { defineRecord } from "../core/record.ts";
+import { defineRecord, pageQuery } from "../core/record.ts";
 import type { Found, NewPlace, RecordTenant } from "../core/record-definitions.ts";
 import { readPage, readWhole, refuseField, requireFound } from "../core/request.ts";
 import { shownBy } from "../core/shown-row.ts";
@@ -204,10 +204,7 @@ async function removeVersions(call: AdminCall<undefined>, { row, tenant }: Found
   ];
 }
 
-const pages = [
-  { name: "current_page", description: "Page, counted from 0" },
-  { name: "page_size", description: "Rows of a page, 1 to 1000, default 50" },
-];
+const pages = pageQuery();
 
 /** Sets of examples. */
 const exampleSets = defineRecord({

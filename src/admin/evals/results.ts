@@ -5,7 +5,7 @@ import type { AdminCall } from "../core/endpoint.ts";
 import { requireFound } from "../core/request.ts";
 import { AnswerSeal } from "./answer-seal.ts";
 import { readExamples } from "./example-files.ts";
-import { expectedText, inputText } from "./example-texts.ts";
+import { expectedText, inputText } from "./example-strings.ts";
 import { requireExamplesSeen } from "./log-examples.ts";
 
 /** A variant that has not answered yet. */

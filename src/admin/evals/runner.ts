@@ -23,12 +23,9 @@ const atOnce = 4;
 const lookEveryMs = 2_000;
 /** A run that fails because of the gateway is continued after this long. */
 const retryAfterMs = 10_000;
-/** Expired runs are removed so often. */
-const purgeEveryMs = 60 * 60_000;
 
 class Runner extends LeasedRunner<EvalRunRow> implements EvalRunner {
   readonly #options: EvalRunnerOptions;
-  readonly #purging: ReturnType<typeof setInterval>;
 
   constructor(options: EvalRunnerOptions) {
     const { services, warn } = options;
@@ -40,22 +37,10 @@ class Runner extends LeasedRunner<EvalRunRow> implements EvalRunner {
       nouns: { one: "an eval run", many: "eval runs" },
       atOnce,
       lookEveryMs,
+      purge: (now) => store.purge(now),
     });
     this.#options = options;
     services.evalRuns.onWake(() => this.wake());
-    this.#purging = setInterval(() => this.#purge(), purgeEveryMs);
-  }
-
-  override stop(timeoutMs: number): Promise<void> {
-    clearInterval(this.#purging);
-    return super.stop(timeoutMs);
-  }
-
-  #purge(): void {
-    const { services, warn } = this.#options;
-    services.evalRuns.store
-      .purge(services.clock.now())
-      .catch((error) => warn("Cannot remove eval runs that expired", error));
   }
 
   protected async work(row: EvalRunRow, signal: AbortSignal): Promise<void> {

@@ -28,33 +28,23 @@ const stepsInTurn = 50;
 const retryAfterMs = 5_000;
 const maxFailures = 5;
 /** Exports that ended are removed after this long. */
-const keptForMs = 90 * 24 * 60 * 60_000;
-const purgeEveryMs = 60 * 60_000;
+const storedForMs = 90 * 24 * 60 * 60_000;
 
 class Runner extends LeasedRunner<LogExportRow> implements LogExportRunner {
   readonly #options: LogExportRunnerOptions;
-  readonly #purging: ReturnType<typeof setInterval>;
 
   constructor(options: LogExportRunnerOptions) {
     const { services, warn } = options;
     const { store } = services.logExports;
     const nouns = { one: "an export", many: "exports" };
-    super({ store, clock: services.clock, warn, nouns, atOnce: 1, lookEveryMs, leaseMs });
+    const purge = (now: number) => store.purge(now - storedForMs);
+    super({ store, clock: services.clock, warn, nouns, atOnce: 1, lookEveryMs, leaseMs, purge });
     this.#options = options;
     services.logExports.onWake(() => this.wake());
-    this.#purging = setInterval(() => this.#purge(), purgeEveryMs);
   }
 
   override stop(): Promise<void> {
-    clearInterval(this.#purging);
     return super.stop(0);
-  }
-
-  #purge(): void {
-    const { services, warn } = this.#options;
-    services.logExports.store
-      .purge(services.clock.now() - keptForMs)
-      .catch((error) => warn("Cannot remove old exports", error));
   }
 
   /** Takes the steps of one turn. */

@@ -1,5 +1,6 @@
 import type { ListOptions, Tenant } from "../../db/tenant-store.ts";
 import type { AdminCall } from "../core/endpoint.ts";
+import { pageQuery } from "../core/record.ts";
 import { readPage, readText, requireReferenced } from "../core/request.ts";
 import { findCollection } from "./collections.ts";
 
@@ -52,10 +53,7 @@ export function newestFirst<Version extends { version: number }>(rows: readonly 
 }
 
 /** Query parameters of lists of versions. */
-export const versionQuery = [
-  { name: "current_page", description: "Page, counted from 0" },
-  { name: "page_size", description: "Versions per page; default and maximum 100" },
-];
+export const versionQuery = pageQuery(versionsOfPage, versionsOfPage);
 
 /** The collection that a list is of. */
 export const collectionQuery = [{ name: "collection_id", description: "One collection, by id or slug" }];

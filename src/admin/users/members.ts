@@ -4,6 +4,7 @@ import { AddMembers, type Member, MemberList, MemberRecord, UpdateMember } from 
 import { NoContent } from "../../schemas/objects.ts";
 import type { WorkspaceRole } from "../../schemas/users.ts";
 import { type AdminCall, type AnswerOf, defineRead, defineWrite, type Outcome } from "../core/endpoint.ts";
+import { pageQuery } from "../core/record.ts";
 import {
   forbid,
   readChoice,
@@ -158,8 +159,7 @@ export const memberEndpoints: readonly AdminEndpoint[] = [
     query: [
       { name: "role", description: "admin, manager or member" },
       { name: "email", description: "Exact e-mail address" },
-      { name: "current_page", description: "Page, counted from 0" },
-      { name: "page_size", description: "Rows per page; default 50, at most 1000" },
+      ...pageQuery(),
     ],
     response: MemberList,
     handle: listMembers,

@@ -8,8 +8,8 @@ const textOf = (value: unknown): string => (typeof value === "string" ? value : 
 
 /** The text of a content: of parts, that of those with text. */
 function contentText(content: unknown): string {
-  const texts = objectsIn(content).flatMap(({ text }) => (typeof text === "string" ? [text] : []));
-  return texts.length > 0 ? texts.join("\n") : textOf(content);
+  const strings = objectsIn(content).flatMap(({ text }) => (typeof text === "string" ? [text] : []));
+  return strings.length > 0 ? strings.join("\n") : textOf(content);
 }
 
 /** What an example asks: the variables of a prompt, or the last message. */
