@@ -208,6 +208,7 @@ function createLog(
       logTail.wake(isForeseen ? foreseen : undefined);
     },
     batchBytes: writer.batchBytes,
+    batchRows: writer.batchRows,
     writesAtOnce: writer.writesAtOnce,
     // a killed process has handed over what its finished requests left
     flushAfterMs: options.owner ? 0 : options.logFlushMs,

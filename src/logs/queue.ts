@@ -11,8 +11,8 @@ const gatherMs = 20;
 /** Rows that are written at once, also beside other writes. Fewer wait for others, as each write has its costs. */
 const manyRows = 512;
 const manyBytes = 1024 * 1024;
-/** Most rows of one write. */
-const batchRows = 1_024;
+/** Most rows and bytes of one write, unless configured. */
+const defaultBatchRows = 1_024;
 const defaultBatchBytes = 1024 * 1024;
 /** Longest time a row waits for others, unless configured. */
 const defaultFlushMs = 250;
@@ -45,6 +45,8 @@ export interface LogQueueOptions {
   warn(message: string, error: unknown): void;
   /** Most bytes of one write, unless a single row has more; default 1 MiB, a short time on the event loop. */
   batchBytes?: number | undefined;
+  /** Most rows of one write; default 1,024. */
+  batchRows?: number | undefined;
   /** Most writes at a time; default 1. */
   writesAtOnce?: number | undefined;
   /** Longest time a row waits for others, in milliseconds; default 250. */
@@ -90,11 +92,13 @@ class BatchingQueue implements LogQueue {
   readonly #losses = new Losses();
   readonly #flushAfterMs: number;
   readonly #batchBytes: number;
+  readonly #batchRows: number;
   readonly #writesAtOnce: number;
   readonly #counts = { lostRows: 0, lostBodies: 0, refused: 0 };
   readonly #tallies: { readonly rows: Tally; readonly bodies: Tally; readonly refused: Tally };
   #cancelTimer: (() => void) | undefined;
-  /** When the timer ends, in monotonic milliseconds. */
+  /** How long the timer runs, and when it ends, in monotonic milliseconds. */
+  #timerMs = Number.POSITIVE_INFINITY;
   #dueAt = Number.POSITIVE_INFINITY;
   readonly #running = new Set<Promise<void>>();
   /** Batches that failed. They are written again as they were: the store may have them. */
@@ -102,11 +106,11 @@ class BatchingQueue implements LogQueue {
   #failures = 0;
   #phase: "open" | "closing" | "closed" = "open";
   /** Rows of the next batch: a single one after a batch was rejected for good. */
-  #nextRows = batchRows;
+  #nextRows: number;
 
   constructor(options: LogQueueOptions) {
     this.#options = options;
-    const { limits = defaultWaitingLimits, flushAfterMs, batchBytes, writesAtOnce, warn } = options;
+    const { limits = defaultWaitingLimits, warn } = options;
     this.#waiting = new WaitingRows({
       limits,
       onLostBody: () => {
@@ -115,9 +119,11 @@ class BatchingQueue implements LogQueue {
       },
       onLostRow: (row) => this.#lose(row),
     });
-    this.#flushAfterMs = flushAfterMs ?? defaultFlushMs;
-    this.#batchBytes = batchBytes ?? defaultBatchBytes;
-    this.#writesAtOnce = writesAtOnce ?? 1;
+    this.#flushAfterMs = options.flushAfterMs ?? defaultFlushMs;
+    this.#batchBytes = options.batchBytes ?? defaultBatchBytes;
+    this.#batchRows = options.batchRows ?? defaultBatchRows;
+    this.#nextRows = this.#batchRows;
+    this.#writesAtOnce = options.writesAtOnce ?? 1;
     const report = (line: (count: number) => string) => new Tally((count) => warn(line(count), undefined));
     this.#tallies = {
       rows: report((count) => `Log rows are lost: ${count} could not be stored`),
@@ -175,6 +181,7 @@ class BatchingQueue implements LogQueue {
   #stopTimer(): void {
     this.#cancelTimer?.();
     this.#cancelTimer = undefined;
+    this.#timerMs = Number.POSITIVE_INFINITY;
     this.#dueAt = Number.POSITIVE_INFINITY;
   }
 
@@ -182,9 +189,12 @@ class BatchingQueue implements LogQueue {
   #plan(): void {
     if (this.#phase !== "open") return;
     const waitMs = this.#waitMs();
+    // a timer that is no longer and started before
+    if (waitMs >= this.#timerMs) return;
     const dueAt = performance.now() + waitMs;
     if (dueAt >= this.#dueAt) return;
     this.#stopTimer();
+    this.#timerMs = waitMs;
     this.#dueAt = dueAt;
     this.#cancelTimer = startTimer(waitMs, () => {
       this.#stopTimer();
@@ -196,7 +206,7 @@ class BatchingQueue implements LogQueue {
   #waitMs(): number {
     if (!this.#isEnough()) return this.#pauseMs();
     const { length, bytes } = this.#waiting;
-    const isPart = this.#repeats.length === 0 && this.#nextRows === batchRows;
+    const isPart = this.#repeats.length === 0 && this.#nextRows === this.#batchRows;
     return isPart && length < manyRows && bytes <= manyBytes ? Math.min(gatherMs, this.#flushAfterMs) : 0;
   }
 
@@ -206,7 +216,7 @@ class BatchingQueue implements LogQueue {
 
   /** Whether one more write may run. After a failure, batches are tested one by one. */
   #hasRoom(): boolean {
-    const isSound = this.#failures === 0 && this.#nextRows === batchRows;
+    const isSound = this.#failures === 0 && this.#nextRows === this.#batchRows;
     if (this.#running.size === 0 || !isSound) return this.#running.size === 0;
     return this.#running.size < this.#writesAtOnce && this.#waiting.writingShare() < mostWriting;
   }
@@ -215,7 +225,7 @@ class BatchingQueue implements LogQueue {
   #isEnough(): boolean {
     if (this.#failures > 0 || !this.#hasRoom()) return false;
     const { length, bytes } = this.#waiting;
-    if (this.#repeats.length > 0 || (length > 0 && this.#nextRows < batchRows)) return true;
+    if (this.#repeats.length > 0 || (length > 0 && this.#nextRows < this.#batchRows)) return true;
     if (this.#running.size > 0) return length >= manyRows || bytes > this.#batchBytes;
     return length >= fewRows || bytes > manyBytes;
   }
@@ -241,7 +251,7 @@ class BatchingQueue implements LogQueue {
 
   /** Losses first, then the oldest rows. */
   #nextBatch(): Batch | undefined {
-    const losses = this.#losses.take(Math.min(this.#nextRows, batchRows / 2));
+    const losses = this.#losses.take(Math.min(this.#nextRows, this.#batchRows / 2));
     // one by one: which of them is rejected for good is to be seen
     const most = this.#nextRows === 1 && losses.length > 0 ? 0 : Math.max(1, this.#nextRows - losses.length);
     const { rows, bytes } = this.#waiting.take(most, this.#batchBytes);
@@ -259,7 +269,7 @@ class BatchingQueue implements LogQueue {
     }
     this.#waiting.settle(batch);
     this.#failures = 0;
-    this.#nextRows = Math.min(batchRows, this.#nextRows * 2);
+    this.#nextRows = Math.min(this.#batchRows, this.#nextRows * 2);
   }
 
   /**

@@ -42,8 +42,9 @@ export interface LogWriter {
   waiting?(): Promise<SpillState>;
   /** Ends what runs; rows that `append` was given are stored. */
   close(): Promise<void>;
-  /** Preferred bytes per write, where that differs from the queue's default. */
+  /** Preferred bytes and rows per write, where they differ from the queue's defaults. */
   readonly batchBytes?: number;
+  readonly batchRows?: number;
   /** Most calls of `append` at a time; default 1. */
   readonly writesAtOnce?: number;
 }

@@ -43,10 +43,12 @@ export type WorkerRequest =
   | { id: number; kind: "close" };
 
 /**
- * Of a local file. A reply is only processed when the busy request loop gets to it: with small batches, one at a time, rows
- * would arrive faster than they are written, and be dropped.
+ * A reply is only processed when the busy request loop gets to it: with small batches, one at a time, rows would arrive
+ * faster than they are written, and be dropped.
  */
-const localWrites = { batchBytes: 4 * 1024 * 1024, writesAtOnce: 16 };
+const fileWrites = { batchBytes: 4 * 1024 * 1024, writesAtOnce: 16 };
+/** A server gets one write at a time and may be far away: a write takes as many rows as arrive within its round trips. */
+const serverWrites = { batchBytes: 4 * 1024 * 1024, batchRows: 4_096 };
 
 /** The file for outages, which its owner alone can read. Undefined if it cannot be made: then rows wait in memory. */
 function prepareSpill(
@@ -98,7 +100,7 @@ export function createLogThread(
     return thread;
   };
   return {
-    ...(isLocalDatabase(location.url) && localWrites),
+    ...(isLocalDatabase(location.url) ? fileWrites : serverWrites),
     async append(records, foreseen) {
       const packed = packRecords(records, redactor);
       const batches = packed instanceof Promise ? await packed : packed;

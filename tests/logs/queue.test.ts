@@ -275,6 +275,19 @@ test("a backlog is handed over in large batches, several at a time, before a wri
   assert.equal(queue.state().rows, 0);
 });
 
+test("what arrives during a write is one write, of as many rows as configured", async () => {
+  const { queue, held } = setUpHeld({ batchRows: 4_096, batchBytes: 64 * 1024 * 1024 });
+  for (const row of numbered(64)) queue.add(row);
+  await until(() => held.length === 1);
+  for (const row of numbered(5_000)) queue.add(row);
+  for (const [index, rows] of [64, 4_096, 904].entries()) {
+    await until(() => held.length > index);
+    assert.equal(held[index]?.rows.length, rows);
+    held[index]?.end();
+  }
+  await queue.close();
+});
+
 test("64 rows wait 20 ms for others, 512 rows for none, and none longer than the first of them may", () => {
   const { setTimeout: startTimer } = globalThis;
   const waits: (number | undefined)[] = [];
