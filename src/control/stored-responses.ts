@@ -1,7 +1,9 @@
+import { isRefusedStatement } from "../db/client.ts";
 import type { ResponseLink, ResponseOwner, StoredResponseStore } from "../db/stores/stored-responses.ts";
 import type { StoredResponseRow } from "../db/tables/stored-responses.ts";
 import { startTimer } from "../lib/clock.ts";
 import { dayMs } from "../lib/periods.ts";
+import { writeApart } from "../lib/write-apart.ts";
 import { decryptText, encryptText, importDataKey } from "./vault.ts";
 
 /** Stored content of a response. */
@@ -186,7 +188,7 @@ class ResponseKeeper implements StoredResponses {
       for (const [, waiting] of batch) waiting.row ??= await this.#toRow(waiting);
       // those removed meanwhile stay removed
       const rows = batch.filter(([key, waiting]) => this.#waiting.get(key) === waiting).map(([, { row }]) => row);
-      if (rows.length > 0) await this.#options.store.write(rows.filter((row) => row !== undefined));
+      await this.#write(rows.filter((row) => row !== undefined));
     } catch (error) {
       if (this.#failures++ === 0) this.#options.warn("Cannot store responses: they wait in memory", error);
       this.#makeRoom();
@@ -195,6 +197,14 @@ class ResponseKeeper implements StoredResponses {
     this.#failures = 0;
     for (const [key, waiting] of batch) if (this.#waiting.get(key) === waiting) this.#waiting.delete(key);
     return true;
+  }
+
+  /** A response that the store never takes is dropped: later requests do not find it. */
+  async #write(rows: readonly StoredResponseRow[]): Promise<void> {
+    if (rows.length === 0) return;
+    const { store, warn } = this.#options;
+    const refused = await writeApart(rows, (some) => store.write(some), isRefusedStatement);
+    for (const { row, error } of refused) warn(`Cannot store the response ${row.id}: the database rejected it`, error);
   }
 
   /** The oldest waiting responses, at least one. */

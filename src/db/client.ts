@@ -97,9 +97,12 @@ export function isLocalDatabase(url: string): boolean {
   return url === ":memory:" || url.startsWith("file:");
 }
 
-/** Whether the database rejected the statement for good, so that a retry is useless. */
+/**
+ * Whether the database rejected the statement for good, so that a retry is useless. A libSQL server takes no value above
+ * 5 MB, and says so before it runs the statement or while it does.
+ */
 export function isRefusedStatement(error: unknown): boolean {
-  return /SQLITE_(?:ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE)|malformed JSON/.test(String(error));
+  return /SQLITE_(?:ERROR|CONSTRAINT|MISMATCH|TOOBIG|RANGE)|ARGS_INVALID|malformed JSON/.test(String(error));
 }
 
 /** Whether a row exists already. */

@@ -223,6 +223,7 @@ function createLog(
       await logStore.addHooks(hooks);
       await writer.traceHooks?.(hooks);
     },
+    isPermanent: isRefusedStatement,
     warn: warnOf(options),
     flushAfterMs: options.logFlushMs,
   });

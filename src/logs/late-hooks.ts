@@ -1,4 +1,5 @@
 import { startTimer } from "../lib/clock.ts";
+import { writeApart } from "../lib/write-apart.ts";
 import type { LateHooks } from "../schemas/logs.ts";
 
 /** Accepts results without delaying anyone, and stores them in batches. */
@@ -14,7 +15,9 @@ export interface LateHookQueue {
 interface LateHookQueueOptions {
   /** Stores results, all or none; those that are stored already stay as they are. */
   store(hooks: readonly LateHooks[]): Promise<void>;
-  /** Called once for each series of failing writes. */
+  /** Whether an error means that the results can never be stored. Absent: they are retried. */
+  isPermanent?(error: unknown): boolean;
+  /** Called once for each series of failing writes, and for what is never stored. */
   warn(message: string, error: unknown): void;
   /** Longest time results wait for others, in milliseconds; default 250. */
   flushAfterMs?: number | undefined;
@@ -116,7 +119,11 @@ class BatchingLateHooks implements LateHookQueue {
     const batch = this.#take();
     if (batch.length === 0) return true;
     try {
-      await this.#options.store(batch);
+      const { store, isPermanent = () => false, warn } = this.#options;
+      for (const { error } of await writeApart(batch, store, isPermanent)) {
+        this.#lost++;
+        warn("Cannot store results of guardrails: the database rejected them", error);
+      }
       this.#failures = 0;
       return true;
     } catch (error) {

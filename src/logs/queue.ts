@@ -127,7 +127,7 @@ class BatchingQueue implements LogQueue {
     const report = (line: (count: number) => string) => new Tally((count) => warn(line(count), undefined));
     this.#tallies = {
       rows: report((count) => `Log rows are lost: ${count} could not be stored`),
-      bodies: report((count) => `Too many log rows wait: ${count} are stored without headers and bodies`),
+      bodies: report((count) => `No room for headers and bodies: ${count} log rows are stored without them`),
       refused: report((count) => `Too many log rows wait: ${count} requests are refused with 503`),
     };
   }
@@ -281,7 +281,10 @@ class BatchingQueue implements LogQueue {
     this.#repeats.push(batch);
   }
 
-  /** The store will never take the batch: its rows are written one by one, and those that are rejected alone are lost. */
+  /**
+   * The store will never take the batch: its rows are written one by one. One that is rejected alone is written without its
+   * bodies, and lost if that is rejected too.
+   */
   #handleRejection(batch: Batch, error: unknown): void {
     const { rows, losses } = batch;
     if (rows.length + losses.length > 1) {
@@ -290,9 +293,16 @@ class BatchingQueue implements LogQueue {
       this.#nextRows = 1;
       return;
     }
+    const [[row], [loss]] = [rows, losses];
+    if (row && row.content !== null) {
+      this.#options.warn("Cannot write a log row with its bodies: the store rejected it", error);
+      this.#counts.lostBodies++;
+      this.#tallies.bodies.note();
+      this.#waiting.putBack({ rows: [{ ...row, content: null }], bytes: batch.bytes });
+      return;
+    }
     this.#options.warn("Cannot write a log row: the store rejected it", error);
     this.#waiting.settle(batch);
-    const [[row], [loss]] = [rows, losses];
     if (row) this.#lose(row);
     // once more without what may be the reason
     if (loss && loss.counted.length > 0) this.#losses.putBack([{ ...loss, counted: [] }]);

@@ -379,6 +379,31 @@ test("what lost rows used of limits is stored with the row that reports them", a
   );
 });
 
+test("a row whose bodies the store rejects for good is stored without them, and holds up no other", async () => {
+  const stored: LogRecord[] = [];
+  const warnings: string[] = [];
+  const queue = createLogQueue({
+    async store(entries) {
+      if (entries.some(({ content }) => content?.responseBody === "large")) throw new Error("too big");
+      stored.push(...entries);
+    },
+    describeLoss: (loss) => describeLoss(loss, "loss"),
+    isPermanent: () => true,
+    warn: (message) => warnings.push(message),
+  });
+  for (const [index, body] of ["small", "large", "small"].entries())
+    queue.add(logRecord(`row-${index}`, { responseBody: body }));
+  await queue.close();
+  assert.deepEqual(ids(stored), ["row-0", "row-1", "row-2"]);
+  assert.deepEqual(
+    stored.map(({ content }) => content !== null),
+    [true, false, true],
+  );
+  const { lostBodies, lostRows } = queue.state();
+  assert.deepEqual({ lostBodies, lostRows }, { lostBodies: 1, lostRows: 0 });
+  assert.equal(warnings[0], "Cannot write a log row with its bodies: the store rejected it");
+});
+
 test("a report of losses that the store rejects for good ends, also with what the rows used", async () => {
   const asked: string[][] = [];
   const queue = createLogQueue({
