@@ -46,6 +46,7 @@ import { labelEndpoints } from "./prompts/labels.ts";
 import { partialEndpoints } from "./prompts/prompt-partials.ts";
 import { promptVersionEndpoints } from "./prompts/prompt-versions.ts";
 import { promptEndpoints } from "./prompts/prompts.ts";
+import { savedViewEndpoints } from "./saved/views.ts";
 import { scimEndpoints } from "./scim/endpoints.ts";
 import { sessionEndpoints } from "./sessions.ts";
 import { systemEndpoints } from "./system.ts";
@@ -66,6 +67,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...analyticsEndpoints,
   ...healthSummaryEndpoints,
   ...targetHealthEndpoints,
+  ...savedViewEndpoints,
   ...alertRuleEndpoints,
   ...exampleSetEndpoints,
   ...evalRunEndpoints,

@@ -47,6 +47,7 @@ const makers: Record<string, { key?: string; make?(): Promise<unknown>; deletion
       return own("POST /model-aliases", { name: unique(), target: { config: slug } });
     },
   },
+  "/saved-views": { make: () => own("POST /saved-views", { name: unique(), page: "logs", question: {} }) },
   "/alert-rules": {
     make: () => own("POST /alert-rules", { name: unique(), metric: "requests", threshold: 1, destinations: [] }),
   },

@@ -24,6 +24,10 @@ function crud(path: string, takes: Rule[1], families: readonly string[], paramet
   ];
 }
 
+/** Routes of a resource whose verbs all need one of the same scopes. */
+const crudOf = (path: string, ...scopes: string[]): Rule[] =>
+  crud(path, "any", []).map(([route, takes]) => [route, takes, ...scopes]);
+
 const integrations = ["organisation_integrations", "workspace_integrations"];
 const mcpIntegrations = ["organisation_mcp_integrations", "workspace_mcp_integrations"];
 const stored = ["providers", "virtual_keys"];
@@ -100,6 +104,9 @@ const rules: readonly Rule[] = [
   ["PUT /policies/usage-limits/{id}/entities/{id}/reset", "any", "policies.update"],
   ...crud("/policies/rate-limits", "any", ["policies"]),
   ...crud("/policies/labels", "any", ["policies"]),
+  ...crudOf("/saved-views", "analytics.view", "logs.list", "logs.view"),
+  ["PUT /saved-views/{id}/default", "any", "analytics.view", "logs.list", "logs.view"],
+  ["DELETE /saved-views/{id}/default", "any", "analytics.view", "logs.list", "logs.view"],
   ...crud("/alert-rules", "any", ["policies"]),
   ["GET /alert-rules/{id}/events", "any", "policies.read"],
   ["POST /alert-rules/{id}/test", "any", "policies.update"],

@@ -115,6 +115,13 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
     examples: [{ variables: { marker } }],
     workspace_id,
   });
+  const savedView = await post("/saved-views", {
+    name: `${marker}-view`,
+    page: "logs",
+    question: {},
+    shared: true,
+    workspace_id,
+  });
   const alertRule = await post("/alert-rules", {
     name: `${marker}-alert`,
     metric: "requests",
@@ -147,6 +154,7 @@ async function fill(place: Omit<Place, "records">): Promise<Records> {
     rateLimit: [rateLimit.id],
     labelPolicy: [labelPolicy.id],
     alertRule: [alertRule.id],
+    savedView: [savedView.id],
     exampleSet: [exampleSet.id, exampleSet.slug],
     workspace: [workspace_id, `${marker}-workspace`],
   };
@@ -468,6 +476,7 @@ const references: readonly [route: string, build: (name: string, own: Place) => 
     "POST /alert-rules",
     (name) => ({ name: "x", metric: "requests", threshold: 1, destinations: [], workspace_id: name }),
   ],
+  ["POST /saved-views", (name) => ({ name: "x", page: "logs", question: {}, workspace_id: name })],
   ["POST /example-sets", (name) => ({ name: "x", examples: [{ variables: {} }], workspace_id: name })],
   ["POST /policies/labels", (name) => ({ conditions, require_labels: { region: "eu" }, workspace_id: name })],
   ["POST /api-keys/workspace/service", (name) => ({ name: "x", scopes: ["logs.view"], workspace_id: name })],

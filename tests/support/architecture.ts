@@ -76,7 +76,7 @@ const folderOrders: Readonly<Record<string, readonly string[]>> = {
       " ",
     ),
   admin:
-    "core analytics alert-rules log-exports evals guardrails integrations mcp/admin prompts policies api-keys users scim organisation".split(
+    "core saved analytics alert-rules log-exports evals guardrails integrations mcp/admin prompts policies api-keys users scim organisation".split(
       " ",
     ),
   // every other folder is a provider's, which may build on another provider

@@ -211,7 +211,7 @@ const dependents = [
 /** Kinds of record that are deleted with their workspace. */
 const companions = [
   ...(["collections", "labels", "modelAliases", "alertRules", "alertEvents"] as const),
-  ...(["exampleSets", "exampleVersions", "evalRuns", "evalAnswers"] as const),
+  ...(["exampleSets", "exampleVersions", "evalRuns", "evalAnswers", "savedViews", "savedViewDefaults"] as const),
   ...(["usageLimitPolicies", "rateLimitPolicies", "labelPolicies", "mcpConnections"] as const),
 ];
 

@@ -210,4 +210,8 @@ export const schema: readonly string[] = [
   "CREATE INDEX `eval_runs_tenant` ON `eval_runs` (`organisation_id`,`workspace_id`,`created_at`)",
   "CREATE INDEX `eval_runs_set` ON `eval_runs` (`set_id`,`created_at`)",
   "CREATE INDEX `eval_runs_work` ON `eval_runs` (`status`,`lease_until`)",
+  "CREATE TABLE `saved_view_defaults` (\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`person` text NOT NULL,\n\t`page` text NOT NULL,\n\t`view_id` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\tPRIMARY KEY(`workspace_id`, `person`, `page`)\n)",
+  "CREATE INDEX `saved_view_defaults_tenant` ON `saved_view_defaults` (`organisation_id`,`workspace_id`)",
+  "CREATE TABLE `saved_views` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`name` text NOT NULL,\n\t`page` text NOT NULL,\n\t`question` text NOT NULL,\n\t`pinned` integer NOT NULL,\n\t`audience` text NOT NULL,\n\t`created_by` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL\n)",
+  "CREATE INDEX `saved_views_tenant` ON `saved_views` (`organisation_id`,`workspace_id`,`audience`)",
 ];

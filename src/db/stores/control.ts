@@ -31,6 +31,7 @@ import {
   prompts,
   promptVersions,
 } from "../tables/prompts.ts";
+import { savedViewDefaults, savedViews } from "../tables/saved.ts";
 import { scimGroupMembers, scimGroups, scimMappings, scimTokens } from "../tables/scim.ts";
 import { secretReferences, secrets } from "../tables/secrets.ts";
 import {
@@ -104,6 +105,8 @@ export function createControlStores(database: Database) {
     configs: createTenantStore(database, configs),
     configVersions: createTenantStore(database, configVersions),
     modelAliases: createTenantStore(database, modelAliases),
+    savedViews: createTenantStore(database, savedViews),
+    savedViewDefaults: createTenantStore(database, savedViewDefaults),
     alertRules: createTenantStore(database, alertRules),
     alertEvents: createTenantStore(database, alertEvents),
     guardrails: createTenantStore(database, guardrails),

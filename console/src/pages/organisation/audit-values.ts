@@ -28,6 +28,7 @@ export const auditedResources: readonly string[] = [
   "prompts",
   "providers",
   "rate_limit_policies",
+  "saved_views",
   "scim_groups",
   "scim_mappings",
   "scim_tokens",
