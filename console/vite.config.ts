@@ -19,8 +19,9 @@ const isForm =
 const gateway = process.env.GATEWAY_URL ?? "http://127.0.0.1:8787";
 
 // `vite` alone serves the sources for development and passes everything that is not the console to a gateway.
-export default defineConfig({
-  base: "/console/",
+// A build names its files by where they stand: a gateway may be below a path of a proxy.
+export default defineConfig(({ command }) => ({
+  base: command === "build" ? "./" : "/console/",
   plugins: [react()],
   resolve: { alias: { "@": resolve(import.meta.dirname, "src") } },
   build: {
@@ -63,4 +64,4 @@ export default defineConfig({
     port: 5173,
     proxy: { "^/(?!console/(?!session|sign-in)|console$)": { target: gateway, changeOrigin: true } },
   },
-});
+}));

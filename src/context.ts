@@ -24,6 +24,7 @@ import type { LogStore } from "./db/stores/logs.ts";
 import { InvalidRequestError } from "./errors.ts";
 import type { Guardrails } from "./guardrails/state.ts";
 import type { AddressGuard } from "./lib/address.ts";
+import { withoutBasePath } from "./lib/base-path.ts";
 import { memoizeText } from "./lib/bounded-map.ts";
 import type { ByteBudget, ByteHold } from "./lib/byte-budget.ts";
 import type { ClientAddress } from "./lib/client-address.ts";
@@ -164,6 +165,10 @@ export interface Services extends BackgroundWork, LoadServices, LimitServices, H
   readonly hops: Hops;
   /** Address of the client, resolved through trusted proxies. */
   readonly clientAddress: ClientAddress;
+  /** Whether a peer is one of the operator's proxies, whose `x-forwarded-proto` and `x-forwarded-prefix` count. */
+  readonly isTrustedPeer: (address: string | undefined) => boolean;
+  /** Path below which clients reach the gateway, such as `/gateway`; empty for the root. */
+  readonly basePath: string;
   /** Memory budget for request and response bodies. */
   readonly bodies: ByteBudget;
   readonly createId: IdFactory;
@@ -394,8 +399,8 @@ const parseUrl = memoizeText(
   512,
 );
 
-/** The URL of a request, once its Host and path are validated. */
-function readUrl(request: Request, headers: HeaderMap): URL {
+/** The URL of a request, once its Host and path are validated: without the path of a proxy that forwards it. */
+function readUrl(request: Request, headers: HeaderMap, { basePath }: Pick<Services, "basePath">): URL {
   const host = headers.get("host");
   if (host !== undefined && !isValidHost(host)) {
     throw new InvalidRequestError("Cannot use the Host header: send a name or an address, optionally with a port", {
@@ -403,7 +408,7 @@ function readUrl(request: Request, headers: HeaderMap): URL {
       code: "invalid_host",
     });
   }
-  const { url, problem } = parseUrl(request.url);
+  const { url, problem } = parseUrl(basePath === "" ? request.url : withoutBasePath(request.url, basePath));
   if (url && problem === undefined) return url;
   throw new InvalidRequestError(`Cannot use this path: ${problem}`, { code: "invalid_path" });
 }
@@ -458,7 +463,7 @@ export function createRequestContext(
     headers,
     connection,
     method: request.method,
-    url: readUrl(request, headers),
+    url: readUrl(request, headers, services),
     params: {},
     startedAt,
     header,

@@ -1,4 +1,5 @@
 import type * as v from "valibot";
+import { basePathOf } from "./endpoint/public-origin.ts";
 import type { Endpoint } from "./endpoint.ts";
 import { definePublicEndpoint, isAdminEndpoint, operationNameOf } from "./endpoint.ts";
 import { type ErrorForm, scimContentType } from "./errors.ts";
@@ -236,8 +237,6 @@ async function toOpenapi(endpoints: readonly Endpoint[]): Promise<object> {
   return {
     openapi: "3.1.0",
     info: { title: "AI gateway", version: apiVersion, license: { name: "MIT", identifier: "MIT" } },
-    // relative: the gateway that serves the document
-    servers: [{ url: "/" }],
     security: [{ gatewayKey: [] }, { Authorization: [] }],
     paths,
     components: {
@@ -267,9 +266,13 @@ export function createOpenapiEndpoint(others: readonly Endpoint[]): Endpoint {
     tag: "System",
     summary: "This document",
     access: "public",
-    async handle({ headers, services }) {
+    async handle(context) {
+      const { headers, services } = context;
       document ??= toOpenapi([...others, row]);
-      return compressed(jsonReply(await document), headers.get("accept-encoding"), services.contentCodings);
+      // relative: the gateway that serves the document
+      const servers = [{ url: basePathOf(context) || "/" }];
+      const reply = jsonReply({ ...(await document), servers });
+      return compressed(reply, headers.get("accept-encoding"), services.contentCodings);
     },
   });
   return row;

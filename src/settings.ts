@@ -2,6 +2,7 @@ import { requireBootstrapKey } from "./auth/api-key.ts";
 import { mayHoldScope, normaliseScope } from "./auth/scopes.ts";
 import { readConcurrencyLimits } from "./context/concurrency.ts";
 import type { GatewayOptions } from "./gateway/options.ts";
+import { readBasePath } from "./lib/base-path.ts";
 import { createClientAddress } from "./lib/client-address.ts";
 import { containerAddress } from "./providers/auth/aws-machine.ts";
 import { load } from "./settings/load.ts";
@@ -344,10 +345,13 @@ function organisationIds(environment: Environment, name: string): string[] {
   throw new TypeError(`Cannot use ${name}: list ids of organisations, separated by commas`);
 }
 
-function trustedProxies(environment: Environment): string[] {
-  const proxies = list(environment, "TRUSTED_PROXIES");
-  createClientAddress(proxies); // an invalid value fails here, at start
-  return proxies;
+/** What stands before the gateway. */
+function proxies(environment: Environment): Required<Pick<GatewayOptions, "trustedProxies" | "basePath">> {
+  const trustedProxies = list(environment, "TRUSTED_PROXIES");
+  createClientAddress(trustedProxies); // an invalid value fails here, at start
+  const basePath = readBasePath(text(environment, "BASE_PATH") ?? "");
+  if (basePath !== undefined) return { trustedProxies, basePath };
+  throw new TypeError("Cannot use BASE_PATH: it must be a path of letters, digits and `-._~`, such as /gateway");
 }
 
 /** Variables by which cloud platforms identify a process. */
@@ -466,7 +470,7 @@ export function readSettings(environment: Environment): Settings {
       ...(failures !== undefined && { authFailuresPerMinute: failures }),
       bootstrap: bootstrap(environment),
       tokens: tokens(environment),
-      trustedProxies: trustedProxies(environment),
+      ...proxies(environment),
       trustedHosts: list(environment, "TRUSTED_CUSTOM_HOSTS"),
       headerAliases: aliases(environment),
       sensitiveHeaders: list(environment, "ORGANISATION_HEADERS_TO_MASK").map((name) => name.toLowerCase()),

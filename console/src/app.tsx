@@ -3,6 +3,7 @@ import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
 import { RouterProvider } from "@tanstack/react-router";
 import { setNonce } from "get-nonce";
 import { lazy, type ReactNode, Suspense } from "react";
+import { consolePath } from "./api/base.ts";
 import { ApiError } from "./api/client.ts";
 import { Notices } from "./components/notices.tsx";
 import { Failure, Waiting } from "./components/states.tsx";
@@ -33,7 +34,7 @@ const queries = new QueryClient({
 });
 
 /** The only page for people who are not users yet. */
-const isInvite = location.pathname === "/console/accept-invite";
+const isInvite = location.pathname === `${consolePath}/accept-invite`;
 
 /** The whole console. */
 export function App(): ReactNode {

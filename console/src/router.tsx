@@ -7,6 +7,7 @@ import {
   redirect,
 } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { consolePath } from "./api/base.ts";
 import { Empty, Failure, Waiting } from "./components/states.tsx";
 import { pages } from "./pages/pages.ts";
 import { recordEntries } from "./records/entries.ts";
@@ -61,7 +62,7 @@ const children: AnyRoute[] = [...pageRoutes, ...recordRoutes, signInRoute];
 /** The addresses of the console. Search parameters are plain strings, so that a link can be read and written by hand. */
 export const router = createRouter({
   routeTree: rootRoute.addChildren(children),
-  basepath: "/console",
+  basepath: consolePath,
   defaultPreload: "intent",
   defaultPendingComponent: Waiting,
   defaultErrorComponent: ({ error, reset }) => <Failure error={error} onRetry={reset} />,

@@ -58,9 +58,10 @@ async function checkLargeBody(site: Site): Promise<void> {
 
 /** Requires the page, and that its cookie is for TLS alone, since the gateway knows how the client came. */
 async function checkConsole(site: Site): Promise<void> {
+  const { origin, pathname } = new URL(site.url);
   const page = await call(site, "/console");
-  assert.match(await page.text(), /src="\/console\/assets\//);
-  const headers = { origin: site.url, "sec-fetch-site": "same-origin" };
+  assert.ok((await page.text()).includes(`src="${pathname.replace(/\/$/, "")}/console/assets/`));
+  const headers = { origin, "sec-fetch-site": "same-origin" };
   const body = JSON.stringify({ key: site.gateway.adminKey });
   const session = await call(site, "/console/session", { method: "POST", headers, body });
   assert.equal(session.status, 200, await session.text());
@@ -219,6 +220,8 @@ function startCaddy(site: string, probe: string, authority: string): Promise<Pro
 /** How a program serves the site of deploy/ with other ports and files. */
 interface ProxyKind {
   readonly program: string;
+  /** Below which the gateway is. */
+  readonly basePath?: string;
   readonly start: (site: string, probe: string, authority: string) => Promise<Proxy>;
   readonly site: (folder: string, port: number, upstream: string) => string;
 }
@@ -232,6 +235,17 @@ const nginx: ProxyKind = {
       .replace("/etc/ssl/gateway.pem", join(folder, "cert.pem"))
       .replace("/etc/ssl/gateway.key", join(folder, "key.pem"))
       .replace("http://127.0.0.1:8787", upstream),
+};
+
+/** The same below a path, by the line that the documentation has for it. */
+const nginxBelowPath: ProxyKind = {
+  ...nginx,
+  basePath: "/gateway",
+  site(...place) {
+    const documented = readFileSync(join(root, "docs/production.md"), "utf8");
+    const location = /^location ~ .*gateway.* \{$/m.exec(documented)?.[0] ?? "";
+    return nginx.site(...place).replace("location / {", () => location);
+  },
 };
 
 const caddy: ProxyKind = {
@@ -250,11 +264,12 @@ const caddy: ProxyKind = {
 };
 
 /** Serves the gateway behind a proxy with TLS, and requires that everything passes through. */
-async function checkBehind({ program, start, site: siteOf }: ProxyKind): Promise<void> {
+async function checkBehind({ program, basePath = "", start, site: siteOf }: ProxyKind): Promise<void> {
   requirePrograms(program);
   const port = await freePort();
-  const url = `https://127.0.0.1:${port}`;
-  const env = { TRUSTED_PROXIES: "127.0.0.1", MCP_GATEWAY_BASE_URL: url };
+  const origin = `https://127.0.0.1:${port}`;
+  const url = origin + basePath;
+  const env = { TRUSTED_PROXIES: "127.0.0.1", MCP_GATEWAY_BASE_URL: origin, BASE_PATH: basePath };
   await withGateway({ env }, async (gateway) => {
     const folder = createFolder();
     const { cert, key, authority } = createCertificate();
@@ -272,8 +287,13 @@ async function checkBehind({ program, start, site: siteOf }: ProxyKind): Promise
       await proxy.stop();
     }
   });
-  console.log(`  ${program} with TLS: streams, the console, MCP, realtime and a body of 20 MB pass`);
+  console.log(
+    `  ${program} with TLS${basePath && ` below ${basePath}`}: streams, the console, MCP, realtime and a body of 20 MB pass`,
+  );
 }
 
-export const checkNginx = () => checkBehind(nginx);
+export async function checkNginx(): Promise<void> {
+  await checkBehind(nginx);
+  await checkBehind(nginxBelowPath);
+}
 export const checkCaddy = () => checkBehind(caddy);

@@ -1,6 +1,7 @@
 import * as v from "valibot";
 import { missingOf } from "../context/dependencies.ts";
 import type { RequestContext } from "../context.ts";
+import { basePathOf } from "../endpoint/public-origin.ts";
 import { definePublicEndpoint, type Endpoint } from "../endpoint.ts";
 import { UnavailableError } from "../errors.ts";
 import { redirectReply } from "../lib/page.ts";
@@ -35,7 +36,7 @@ export const systemEndpoints: readonly Endpoint[] = [
     summary: "Greeting",
     access: "public",
     handle(context) {
-      if (isForConsole(context)) return redirectReply("/console");
+      if (isForConsole(context)) return redirectReply(`${basePathOf(context)}/console`);
       return {
         status: 200,
         headers: { "content-type": "text/plain; charset=utf-8" },

@@ -1,5 +1,6 @@
 import type { RequestContext } from "../context.ts";
 import type { ConsoleAsset } from "../control/console/assets.ts";
+import { basePathOf } from "../endpoint/public-origin.ts";
 import { NotFoundError } from "../errors.ts";
 import { toBase64Url } from "../lib/base64.ts";
 import { chooseCoding, compressed } from "../lib/content-coding.ts";
@@ -13,6 +14,9 @@ const indexName = "index.html";
 
 /** What the build writes where a page names the nonce of its style elements. */
 const noncePlaceholder = "__CSP_NONCE__";
+
+/** What the build writes where a page names the path below which the gateway is. */
+const basePlaceholder = "__BASE_PATH__";
 
 /** Names of files: no segment begins with a dot. */
 const nameForm = /^(?:[A-Za-z0-9_-][A-Za-z0-9._-]*\/)*[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
@@ -64,7 +68,12 @@ const decoder = new TextDecoder();
 
 /** The page that loads the console: with a new nonce where it asks for one, so that no stored copy serves. */
 async function indexReply(index: ConsoleAsset, context: RequestContext): Promise<Reply> {
-  const text = decoder.decode(index.bytes);
+  const base = basePathOf(context);
+  // the build names the files of the page by paths beside it, but pages stand at several depths
+  const text = decoder
+    .decode(index.bytes)
+    .replaceAll(basePlaceholder, base)
+    .replaceAll(/(?<= (?:src|href)=")\.\//g, `${base}/console/`);
   if (!text.includes(noncePlaceholder)) return assetReply(index, context, "no-cache");
   const nonce = toBase64Url(randomBytes(16));
   const headers = { ...safetyHeaders(nonce), "content-type": index.contentType };
@@ -73,10 +82,10 @@ async function indexReply(index: ConsoleAsset, context: RequestContext): Promise
 }
 
 /** The page in place of a console that was not built. */
-function unbuiltReply(): Reply {
+function unbuiltReply(context: RequestContext): Reply {
   const content = html`<p>The console of this gateway was not built.</p>
 <p>Run <code>npm start</code> in the folder of the gateway, which builds it, or <code>npm run console:build</code> and load this page again.</p>
-<p>The API works without it: see <a href="/openapi.json">/openapi.json</a>.</p>`;
+<p>The API works without it: see <a href="${basePathOf(context)}/openapi.json">/openapi.json</a>.</p>`;
   return pageReply("The console is not built", content, { status: 503 });
 }
 
@@ -94,5 +103,5 @@ export async function serveConsole(context: RequestContext): Promise<Reply> {
     throw new NotFoundError("Not Found: the console has no such file", { code: "not_found" });
   }
   const index = await assets.find(indexName);
-  return index ? indexReply(index, context) : unbuiltReply();
+  return index ? indexReply(index, context) : unbuiltReply(context);
 }

@@ -1,4 +1,5 @@
 import type { RequestContext } from "../context.ts";
+import { basePathOf } from "../endpoint/public-origin.ts";
 import { redirectReply } from "../lib/page.ts";
 import { withParameters } from "../lib/redirects.ts";
 import type { Reply } from "../lib/reply.ts";
@@ -12,6 +13,9 @@ export function openInvite(context: RequestContext): Reply {
   requireConsole(context);
   const { inviteId: invite } = context.params;
   return redirectReply(
-    withParameters(acceptPage, { invite, token: context.url.searchParams.get("token") ?? undefined }),
+    withParameters(basePathOf(context) + acceptPage, {
+      invite,
+      token: context.url.searchParams.get("token") ?? undefined,
+    }),
   );
 }

@@ -1,15 +1,11 @@
-import type { RequestContext } from "../context.ts";
-import { originOf } from "../endpoint/public-origin.ts";
+import { type Asked, originOf } from "../endpoint/public-origin.ts";
 import { PermissionError } from "../errors.ts";
-
-/** The part of a request that says how the browser reached the gateway. */
-type Asked = Pick<RequestContext, "services" | "url" | "headers" | "connection">;
 
 /** Whether the browser's connection is encrypted: to the gateway, or to one of the operator's proxies. */
 export function isSecure(context: Asked): boolean {
   const { services, headers, connection } = context;
   if (originOf(context).startsWith("https:")) return true;
-  if (!services.console?.isTrustedPeer(connection.remoteAddress)) return false;
+  if (!services.isTrustedPeer(connection.remoteAddress)) return false;
   // each proxy appends what it saw
   return headers.get("x-forwarded-proto")?.split(",").at(-1)?.trim().toLowerCase() === "https";
 }

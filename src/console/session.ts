@@ -1,6 +1,7 @@
 import type { Principal } from "../auth/principal.ts";
 import { type CallerContext, type RequestContext, withCaller } from "../context.ts";
 import { type ConsoleSession, sessionMs } from "../control/console/sessions.ts";
+import { cookieNameOf } from "../endpoint/public-origin.ts";
 import { AuthenticationError, NotFoundError } from "../errors.ts";
 import { cookieOf, readCookie } from "../lib/cookies.ts";
 import { isSameText } from "../lib/hash.ts";
@@ -11,7 +12,7 @@ const csrfHeader = "csrf";
 
 /** Name of the session's cookie. Over TLS it is one that no other host of the domain can set. */
 function cookieName(context: RequestContext): string {
-  return isSecure(context) ? "__Host-gateway-console" : "gateway-console";
+  return cookieNameOf(isSecure(context) ? "__Host-gateway-console" : "gateway-console", context);
 }
 
 /** The cookie that carries a session, or, with an empty text, ends it in the browser. */

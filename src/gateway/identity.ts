@@ -99,9 +99,7 @@ async function createSignIn(
   const warn = warnOf(options);
   return {
     singleSignOn: createSingleSignOn({ control, guard, oauth }),
-    console: options.console
-      ? await createConsoleState(options.console, options.trustedProxies, { ...parts, stateKey, warn })
-      : undefined,
+    console: options.console ? await createConsoleState(options.console, { ...parts, stateKey, warn }) : undefined,
   };
 }
 

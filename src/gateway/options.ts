@@ -68,6 +68,8 @@ export interface GatewayOptions {
   trustedHosts?: readonly string[];
   /** Addresses and ranges of trusted proxies, whose `x-forwarded-for` determines the client address. */
   trustedProxies?: readonly string[];
+  /** Path below which a proxy or an application has the gateway, such as `/gateway`. Requests may come with it or without. */
+  basePath?: string;
   /** Sends requests. Default: the runtime's client; without sockets the global `fetch`, which checks no resolved addresses. */
   transport?: Transport;
   /**

@@ -28,7 +28,7 @@ import { formBytes } from "../inference/files/upload.ts";
 import { createAddressGuard } from "../lib/address.ts";
 import { toBase64Url } from "../lib/base64.ts";
 import { ByteBudget } from "../lib/byte-budget.ts";
-import { createClientAddress } from "../lib/client-address.ts";
+import { createClientAddress, createProxyTest } from "../lib/client-address.ts";
 import type { Clock } from "../lib/clock.ts";
 import { gzipCoding } from "../lib/content-coding.ts";
 import { deriveKey, webMac } from "../lib/hash.ts";
@@ -474,6 +474,8 @@ export async function createServices(options: GatewayOptions, parts: ServicePart
     mcp: await createMcp(options, parts),
     mcpServers: options.mcpServers ?? identity.control.mcpServers,
     clientAddress: createClientAddress(options.trustedProxies ?? []),
+    isTrustedPeer: createProxyTest(options.trustedProxies ?? []),
+    basePath: options.basePath ?? "",
     providers,
     guardrails,
     routing: {

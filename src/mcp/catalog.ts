@@ -1,5 +1,6 @@
 import * as v from "valibot";
 import type { CallerContext } from "../context.ts";
+import { baseOf } from "../endpoint/public-origin.ts";
 import { defineKeyEndpoint, type Endpoint } from "../endpoint.ts";
 import { InvalidRequestError, NotFoundError } from "../errors.ts";
 import { fromBase64Url, toBase64Url } from "../lib/base64.ts";
@@ -47,10 +48,8 @@ function toEntry({ slug, name, about }: McpServer, workspaceSlug: string, origin
 }
 
 /** The base of the addresses of servers: below `/m`, or the root where MCP has its own port. */
-function baseOf({ services, url }: CallerContext): string {
-  const { baseUrl } = services.mcp.settings;
-  const mount = url.pathname.startsWith("/m/") ? "/m" : "";
-  return baseUrl === undefined ? `${url.origin}${mount}` : `${new URL(baseUrl).origin}${mount}`;
+function serversBaseOf(context: CallerContext): string {
+  return baseOf(context) + (context.url.pathname.startsWith("/m/") ? "/m" : "");
 }
 
 /** The servers that a caller may use, by slug, as registries show them. */
@@ -60,7 +59,7 @@ async function readEntries(context: CallerContext) {
   if (!view) throw new NotFoundError("Cannot find this workspace", { code: "workspace_not_found" });
   requireOwn(url.searchParams.get("workspace_id"), view.workspace);
   const servers = await services.mcpServers.list(principal);
-  const base = baseOf(context);
+  const base = serversBaseOf(context);
   return servers
     .filter((server) => server.isActive && server.isOpenTo(principal.userId))
     .toSorted((a, b) => (a.slug < b.slug ? -1 : 1))

@@ -5,7 +5,7 @@ import { Buffer } from "node:buffer";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { type Browser, type BrowserContext, chromium, type Locator, type Page } from "playwright-core";
-import { type GatewayProcess, startGatewayProcess } from "../support/process.ts";
+import { type GatewayProcess, type GatewayProcessOptions, startGatewayProcess } from "../support/process.ts";
 import { repository } from "../support/source-files.ts";
 
 const program = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"].find((path) =>
@@ -118,8 +118,8 @@ export async function openBrowser(gateway: GatewayProcess): Promise<ConsoleBrows
 }
 
 /** Starts a gateway and a browser. */
-export async function openStand(): Promise<ConsoleStand> {
-  const gateway = await startGatewayProcess();
+export async function openStand(env: GatewayProcessOptions["env"] = {}): Promise<ConsoleStand> {
+  const gateway = await startGatewayProcess({ env });
   const { visit, signIn, close } = await openBrowser(gateway);
   const call: ConsoleStand["call"] = async (row, key, body) => {
     const [method = "GET", path = "/"] = row.split(" ");

@@ -22,7 +22,7 @@ function staticFiles(name: string, found = new Set<string>()): ReadonlySet<strin
 
 test("the first page is one script of at most 220 KB in gzip, one style sheet and an icon", { skip }, () => {
   const page = readFileSync(join(build, "index.html"), "utf8");
-  const loaded = [...page.matchAll(/(?:src|href)="\/console\/([^"]+)"/g)].map(([, name = ""]) => name);
+  const loaded = [...page.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map(([, name = ""]) => name);
   assert.deepEqual(
     loaded.map((name) => name.replace(/^.*\./, "")).toSorted(),
     ["css", "js", "svg"],

@@ -1,3 +1,4 @@
+import { basePath } from "./base.ts";
 import type { paths } from "./schema.gen.ts";
 
 /** What a call may carry beside its path. Path parameters replace `{name}` in the path. */
@@ -101,7 +102,7 @@ function toUrl(path: string, options: CallOptions): string {
     if (value === undefined || value === null || value === "") continue;
     query.set(name, Array.isArray(value) ? value.join(",") : String(value));
   }
-  return query.size === 0 ? filled : `${filled}?${query}`;
+  return `${basePath}${filled}${query.size === 0 ? "" : `?${query}`}`;
 }
 
 function readMember(value: unknown, name: string): unknown {

@@ -1,4 +1,5 @@
 import { createElement } from "react";
+import { gatewayUrl } from "@/api/base.ts";
 import { partnerNames, providerNames } from "@/api/providers.gen.ts";
 import type { Attribute } from "@/components/attribute.ts";
 import { echoIntegration } from "@/lib/first-request.ts";
@@ -91,7 +92,7 @@ const healthFacts = <T>(kind: "provider" | "integration", nameOf: (row: T) => st
 /** Accounts at model providers: `/v1/integrations`. */
 export const integrations = defineResource({
   name: "integrations",
-  text: { ...ofIntegrations, emptyHint: ofIntegrations.empty, emptyCommand: echoIntegration(location.origin) },
+  text: { ...ofIntegrations, emptyHint: ofIntegrations.empty, emptyCommand: echoIntegration(gatewayUrl) },
   workspace: "optional",
   list: { path: "/v1/integrations", paging: numbered },
   id: ({ slug }) => slug,

@@ -1,5 +1,6 @@
 import { Button, Stack, Text, TextInput, Title } from "@mantine/core";
 import { type FormEvent, type ReactNode, useState } from "react";
+import { consolePath } from "@/api/base.ts";
 import { post } from "@/api/client.ts";
 import { Command, Failure } from "@/components/states.tsx";
 import classes from "@/layout/layout.module.css";
@@ -82,7 +83,7 @@ function Accepted({ keys }: { readonly keys: readonly string[] }): ReactNode {
       {keys.map((key) => (
         <Command key={key} value={key} />
       ))}
-      <Button component="a" href="/console" size="sm">
+      <Button component="a" href={consolePath} size="sm">
         {text.signIn.submit}
       </Button>
     </Stack>

@@ -1,5 +1,6 @@
 import { Alert, Button, Divider, Group, PasswordInput, Stack, Text, TextInput, Title } from "@mantine/core";
 import { type FormEvent, type ReactNode, useEffect, useState } from "react";
+import { consolePath } from "@/api/base.ts";
 import { Brand } from "@/components/icons.tsx";
 import { Command, Failure } from "@/components/states.tsx";
 import classes from "@/layout/layout.module.css";
@@ -132,7 +133,7 @@ function Provider(): ReactNode {
           onChange={(event) => setOrganisation(event.currentTarget.value)}
         />
       )}
-      <Button component="a" variant="default" size="sm" href={`/console/sign-in/oidc?${query}`}>
+      <Button component="a" variant="default" size="sm" href={`${consolePath}/sign-in/oidc?${query}`}>
         {text.signIn.provider}
       </Button>
     </>

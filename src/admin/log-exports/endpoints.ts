@@ -3,6 +3,7 @@ import { contentReply } from "../../control/files/content-reply.ts";
 import { deniedFieldsOf } from "../../control/log-visibility.ts";
 import type { LogExportRow } from "../../db/tables/log-exports.ts";
 import type { Tenant } from "../../db/tenant-store.ts";
+import { baseOf } from "../../endpoint/public-origin.ts";
 import { readLogSight } from "../../endpoint/role.ts";
 import { definePublicEndpoint, type Endpoint } from "../../endpoint.ts";
 import { InvalidRequestError, NotFoundError, PermissionError } from "../../errors.ts";
@@ -208,7 +209,7 @@ async function baseUrl(call: AdminCall<undefined>): Promise<string> {
   const { settings } = await requireOrganisation(call);
   const named =
     settings !== null && typeof settings === "object" && !Array.isArray(settings) ? settings.gateway_url : null;
-  const url = typeof named === "string" && named !== "" ? named : call.context.url.origin;
+  const url = typeof named === "string" && named !== "" ? named : baseOf(call.context);
   return url.replace(/\/+$/, "").replace(/\/v1$/, "");
 }
 

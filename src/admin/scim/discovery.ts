@@ -9,7 +9,7 @@ import {
 } from "../../schemas/scim.ts";
 import type { AdminCall, AnswerOf } from "../core/endpoint.ts";
 import { userAttributes } from "./attributes.ts";
-import { baseOf, maxCount, toListResponse } from "./resources.ts";
+import { maxCount, scimBaseOf, toListResponse } from "./resources.ts";
 import { defineScimRead } from "./serve.ts";
 
 /** Defaults of an attribute's description (RFC 7643, section 2.2). */
@@ -90,7 +90,7 @@ const kinds = [
 ] as const;
 
 function metaOf<Kind extends string>(call: AdminCall<undefined>, resourceType: Kind, path: string) {
-  return { resourceType, location: `${baseOf(call)}/${path}` };
+  return { resourceType, location: `${scimBaseOf(call)}/${path}` };
 }
 
 async function readSchemas(call: AdminCall<undefined>): Promise<AnswerOf<typeof ScimSchemaList>> {

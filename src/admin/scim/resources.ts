@@ -1,5 +1,6 @@
 import type { ScimGroupRow } from "../../db/tables/scim.ts";
 import type { UserRow } from "../../db/tables/tenants.ts";
+import { baseOf } from "../../endpoint/public-origin.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { type ScimGroupResource, type ScimUserResource, schemaIds } from "../../schemas/scim.ts";
 import type { AdminCall } from "../core/endpoint.ts";
@@ -9,9 +10,8 @@ import { readText, toIso } from "../core/request.ts";
 export const maxCount = 100;
 
 /** The base address of the protocol, as the caller wrote it. */
-export function baseOf({ context }: AdminCall<unknown>): string {
-  const { origin, pathname } = context.url;
-  return `${origin}${pathname.startsWith("/v1/") ? "/v1" : ""}/scim/v2`;
+export function scimBaseOf({ context }: AdminCall<unknown>): string {
+  return `${baseOf(context)}${context.url.pathname.startsWith("/v1/") ? "/v1" : ""}/scim/v2`;
 }
 
 function metaOf<Kind extends "User" | "Group">(call: AdminCall<unknown>, kind: Kind, row: UserRow | ScimGroupRow) {
@@ -19,7 +19,7 @@ function metaOf<Kind extends "User" | "Group">(call: AdminCall<unknown>, kind: K
     resourceType: kind,
     created: toIso(row.createdAt),
     lastModified: toIso(row.lastUpdatedAt || row.createdAt),
-    location: `${baseOf(call)}/${kind}s/${row.id}`,
+    location: `${scimBaseOf(call)}/${kind}s/${row.id}`,
   };
 }
 
@@ -53,7 +53,7 @@ export function toUserResource(
       value: group.id,
       display: group.displayName,
       type: "direct" as const,
-      $ref: `${baseOf(call)}/Groups/${group.id}`,
+      $ref: `${scimBaseOf(call)}/Groups/${group.id}`,
     })),
     meta: metaOf(call, "User", row),
   };
@@ -76,7 +76,11 @@ export function toGroupResource(
     ...(externalId !== null && { externalId }),
     displayName,
     ...(members && {
-      members: [...members].map((value) => ({ value, type: "User" as const, $ref: `${baseOf(call)}/Users/${value}` })),
+      members: [...members].map((value) => ({
+        value,
+        type: "User" as const,
+        $ref: `${scimBaseOf(call)}/Users/${value}`,
+      })),
     }),
     meta: metaOf(call, "Group", row),
   };

@@ -1,5 +1,6 @@
 import { mayHoldScope, normaliseScope } from "../../auth/scopes.ts";
 import type { InviteRow } from "../../db/tables/tenants.ts";
+import { baseOf } from "../../endpoint/public-origin.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { ConflictError } from "../../errors.ts";
 import {
@@ -91,7 +92,7 @@ async function refuseKnown({ stores, tenant, now }: AdminCall<unknown>, email: s
 async function createToken({ context, tenant, now }: AdminCall<unknown>, id: string) {
   const token = createInviteToken(tenant.organisationId);
   return {
-    link: `${context.url.origin}/invites/${id}?token=${token}`,
+    link: `${baseOf(context)}/invites/${id}?token=${token}`,
     stored: { tokenDigest: await digestInviteToken(id, token, context.services), expiresAt: now + inviteLifetimeMs },
   };
 }

@@ -1,6 +1,5 @@
 import type { Authenticator } from "../../auth/authenticate.ts";
 import type { OrganisationRow } from "../../db/tables/tenants.ts";
-import { createProxyTest } from "../../lib/client-address.ts";
 import type { Clock } from "../../lib/clock.ts";
 import { deriveKey } from "../../lib/hash.ts";
 import type { McpOauth } from "../../mcp/registry/oauth/mcp-oauth.ts";
@@ -17,8 +16,6 @@ import { createUserPrincipals } from "./user-principal.ts";
 export interface ConsoleState {
   readonly assets: ConsoleAssets;
   readonly sessions: ConsoleSessions;
-  /** Whether a peer is one of the operator's proxies, whose `x-forwarded-proto` counts. */
-  isTrustedPeer(address: string | undefined): boolean;
 }
 
 /** What the console is made from. */
@@ -45,7 +42,6 @@ function longestSession(organisation: OrganisationRow | undefined): number {
 /** Creates the state of the console. */
 export async function createConsoleState(
   assets: ConsoleAssets,
-  proxies: readonly string[] | undefined,
   { control, clock, oauth, lookUps, authenticator, stateKey, warn }: ConsoleParts,
 ): Promise<ConsoleState> {
   const { store, write } = oauth;
@@ -67,5 +63,5 @@ export async function createConsoleState(
     ofDigest: (keyId, digest) => authenticator.ofDigest(keyId, digest),
     ofUser: createUserPrincipals(lookUps),
   });
-  return { assets, sessions, isTrustedPeer: createProxyTest(proxies ?? []) };
+  return { assets, sessions };
 }

@@ -9,6 +9,7 @@ import { showConfigurations } from "../../admin/integrations/integration-secrets
 import type { JsonValue } from "../../db/tables/columns.ts";
 import type { McpIntegrationRow, McpServerRow } from "../../db/tables/mcp.ts";
 import type { ListOptions, Tenant } from "../../db/tenant-store.ts";
+import { baseOf } from "../../endpoint/public-origin.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { isObject } from "../../lib/json.ts";
 import {
@@ -27,8 +28,8 @@ import { mayUseMcp, organisationOf, showAddress } from "./mcp-integration-record
 import { findIntegrationOf, findMcpServer } from "./mcp-server-records.ts";
 
 /** The address at which clients reach a server. */
-function addressOf({ slug }: McpServerRow, { context: { services, url } }: AdminCall<unknown>): string {
-  return `${services.mcp.settings.baseUrl ?? url.origin}/m/${slug}/mcp`;
+function addressOf({ slug }: McpServerRow, { context }: AdminCall<unknown>): string {
+  return `${baseOf(context)}/m/${slug}/mcp`;
 }
 
 function toRecord(row: McpServerRow, call: AdminCall<unknown>): McpServerRecord {

@@ -1,30 +1,33 @@
-import type { RequestContext } from "../../context.ts";
-import { type Asked, originOf } from "../../endpoint/public-origin.ts";
+import { type Asked, baseOf, basePathOf } from "../../endpoint/public-origin.ts";
 
 /** The issuer of tokens (RFC 8414, section 2). */
 export function issuerOf(context: Asked): string {
-  return originOf(context) + context.services.mcp.settings.mount;
+  return baseOf(context) + context.services.mcp.settings.mount;
 }
 
 /** Path of a route of the authorization server. */
-export function oauthPath({ services }: Pick<RequestContext, "services">, name: string): string {
-  return `${services.mcp.settings.mount}/oauth/${name}`;
+export function oauthPath(context: Asked, name: string): string {
+  return `${basePathOf(context)}${context.services.mcp.settings.mount}/oauth/${name}`;
 }
 
 /** Address of a route of the authorization server. */
 export function oauthAddress(context: Asked, name: string): string {
-  return originOf(context) + oauthPath(context, name);
+  return `${issuerOf(context)}/oauth/${name}`;
 }
+
+const pathOf = ({ url }: Asked): string => url.pathname.replace(/\/+$/, "");
 
 /** Address of the MCP server that a request is for: the audience of its tokens. */
 export function resourceOf(context: Asked): string {
-  return originOf(context) + context.url.pathname.replace(/\/+$/, "");
+  return baseOf(context) + pathOf(context);
 }
 
-/** Address of the metadata of an MCP server (RFC 9728, section 3.1). */
-export function metadataAddressOf(resource: string): string {
-  const { origin, pathname } = new URL(resource);
-  return `${origin}/.well-known/oauth-protected-resource${pathname}`;
+/**
+ * Address of the metadata of an MCP server (RFC 9728, section 3.1). Below the path of a proxy too, where every proxy has
+ * the gateway: the document is the one that a client finds at the root of the host.
+ */
+export function metadataAddressOf(context: Asked): string {
+  return `${baseOf(context)}/.well-known/oauth-protected-resource${pathOf(context)}`;
 }
 
 /** An MCP server as its address names it. */

@@ -1,5 +1,5 @@
 import type { RequestContext } from "../../context.ts";
-import { originOf } from "../../endpoint/public-origin.ts";
+import { cookieNameOf, originOf } from "../../endpoint/public-origin.ts";
 import { PermissionError } from "../../errors.ts";
 import { hostCookie, readCookie } from "../../lib/cookies.ts";
 import { randomBase62, sha256Hex } from "../../lib/hash.ts";
@@ -36,12 +36,13 @@ export interface Browser {
 }
 
 /** The browser of a request; a new one gets a cookie with `withCookies`. */
-export async function browserOf({ headers }: RequestContext): Promise<Browser> {
-  const known = readCookie(headers.get("cookie"), browserCookie);
+export async function browserOf(context: RequestContext): Promise<Browser> {
+  const name = cookieNameOf(browserCookie, context);
+  const known = readCookie(context.headers.get("cookie"), name);
   const isKnown = known !== undefined && /^[0-9A-Za-z]{32}$/.test(known);
   const value = isKnown ? known : randomBase62(32);
   const id = await sha256Hex(value);
-  return { id, cookie: isKnown ? undefined : hostCookie(browserCookie, value, browserSeconds) };
+  return { id, cookie: isKnown ? undefined : hostCookie(name, value, browserSeconds) };
 }
 
 /** Adds cookies to a reply: the platform joins those of one header by a comma, so that there is at most one. */
@@ -67,11 +68,12 @@ export function requireOwnForm(context: RequestContext): void {
 export async function sessionCookieOf(session: Session, browser: Browser, context: RequestContext): Promise<string> {
   const { seal } = context.services.oauth;
   const sealed = await seal.seal("session", { ...session, browser: browser.id }, sessionSeconds * 1_000);
-  return hostCookie(sessionCookie, sealed, sessionSeconds);
+  return hostCookie(cookieNameOf(sessionCookie, context), sealed, sessionSeconds);
 }
 
 /** The cookie that ends a session. */
-export const noSessionCookie = hostCookie(sessionCookie, "", 0);
+export const noSessionCookieOf = (context: RequestContext): string =>
+  hostCookie(cookieNameOf(sessionCookie, context), "", 0);
 
 /** Whether the key of a session still works, or the user is still there. */
 async function isStanding(session: Session, context: RequestContext): Promise<boolean> {
@@ -84,7 +86,7 @@ async function isStanding(session: Session, context: RequestContext): Promise<bo
 
 /** Who signed in with this browser; undefined if nobody did, or may no longer. */
 export async function readSession(context: RequestContext, browser: Browser): Promise<Session | undefined> {
-  const sealed = readCookie(context.headers.get("cookie"), sessionCookie);
+  const sealed = readCookie(context.headers.get("cookie"), cookieNameOf(sessionCookie, context));
   const content = sealed === undefined ? undefined : await context.services.oauth.seal.open("session", sealed);
   if (!content || content.browser !== browser.id) return undefined;
   const session = {

@@ -9,7 +9,7 @@ import { oauthPath, readResource } from "./addresses.ts";
 import {
   type Browser,
   browserOf,
-  noSessionCookie,
+  noSessionCookieOf,
   readSession,
   requireOwnForm,
   type Session,
@@ -195,7 +195,8 @@ export async function serveConsent(context: RequestContext): Promise<Reply> {
   if (!opened) return stalePage();
   const { flow, grant, userId, serverId } = opened;
   const decision = form.get("decision");
-  if (decision === "switch") return withCookie(await signInPage(context, flow, { browser }), noSessionCookie);
+  if (decision === "switch")
+    return withCookie(await signInPage(context, flow, { browser }), noSessionCookieOf(context));
   if (grant === undefined || !(await context.services.oauth.seal.useOnce(grant))) return stalePage();
   if (decision !== "allow") return refusedReply(context, flow);
   const session = await readSession(context, browser);

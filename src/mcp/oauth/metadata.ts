@@ -1,5 +1,5 @@
 import type { RequestContext } from "../../context.ts";
-import { originOf, requireOrigin } from "../../endpoint/public-origin.ts";
+import { type Asked, baseOf, requireOrigin } from "../../endpoint/public-origin.ts";
 import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { tokenAlgorithms } from "../../schemas/auth-settings.ts";
 import {
@@ -44,7 +44,7 @@ export function serveResourceMetadata(context: RequestContext): Reply {
   requireOrigin(context);
   const path = context.url.pathname.replace(/^\/\.well-known\/oauth-protected-resource/, "").replace(/\/+$/, "");
   return jsonReply({
-    resource: originOf(context) + path,
+    resource: baseOf(context) + path,
     authorization_servers: [issuerOf(context)],
     scopes_supported: [...mcpScopes],
     bearer_methods_supported: ["header"],
@@ -66,7 +66,7 @@ export function serveClientDocument(context: RequestContext): Reply {
 }
 
 /** What the gateway says of itself to upstream authorization servers. */
-export function clientDocumentOf(context: Pick<RequestContext, "services" | "url">): ClientDocument {
+export function clientDocumentOf(context: Asked): ClientDocument {
   return {
     client_id: oauthAddress(context, "client.json"),
     client_name: "AI gateway",

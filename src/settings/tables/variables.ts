@@ -64,6 +64,12 @@ export const variables = {
       default: "`text`",
       meaning: "form of its lines: `text`, or `json` for an object on each line",
     },
+    {
+      name: "BASE_PATH",
+      default: "none",
+      meaning:
+        "path below which [a proxy has the gateway](production.md#below-a-path), such as `/gateway`. Requests may come with it or without. It begins every address that the gateway names",
+    },
     { name: "SERVER_MODE", default: "`unified`", meaning: "which parts the process serves: see below" },
     { name: "CONSOLE", default: "`true`", meaning: "`false`: the [console](console.md) is not served" },
     {
@@ -279,7 +285,7 @@ export const variables = {
       name: "TRUSTED_PROXIES",
       default: "none",
       meaning:
-        "comma-separated addresses and ranges of your own proxies, such as `10.0.0.0/8`. Only from these the gateway takes the client address from `x-forwarded-for`, for audit rows and failure limits. It uses the right-most address that is not one of your proxies. Their `x-forwarded-proto` decides whether the cookie of the [console](console.md) is for TLS only",
+        "comma-separated addresses and ranges of your own proxies, such as `10.0.0.0/8`. Only from these the gateway takes the client address from `x-forwarded-for`, for audit rows and failure limits. It uses the right-most address that is not one of your proxies. Their `x-forwarded-proto` decides whether the cookie of the [console](console.md) is for TLS only, and their `x-forwarded-prefix` names the path that they [took off](production.md#below-a-path)",
     },
     {
       name: "GATEWAY_HEADER_ALIASES",

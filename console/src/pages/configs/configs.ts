@@ -1,3 +1,4 @@
+import { gatewayUrl } from "@/api/base.ts";
 import { defineResource } from "@/resources/define.ts";
 import { text } from "@/text/text.ts";
 
@@ -11,7 +12,7 @@ export const configs = defineResource({
     create: words.create,
     about: words.about,
     emptyHint: words.empty,
-    emptyCommand: `curl ${location.origin}/v1/configs -H "x-gateway-api-key: $GATEWAY_KEY" \\
+    emptyCommand: `curl ${gatewayUrl}/v1/configs -H "x-gateway-api-key: $GATEWAY_KEY" \\
   -H "content-type: application/json" \\
   -d '{"name": "First config", "config": {"strategy": {"mode": "fallback"}, "targets": [{"provider": "echo"}]}}'`,
   },

@@ -3,6 +3,7 @@ import { notifications } from "@mantine/notifications";
 import { useQueryClient } from "@tanstack/react-query";
 import { Link, useNavigate, useParams } from "@tanstack/react-router";
 import type { ReactNode } from "react";
+import { gatewayUrl } from "@/api/base.ts";
 import { type AnswerOf, ask } from "@/api/client.ts";
 import { Icon } from "@/components/icons.tsx";
 import { Command, CopyValue, Failure, Waiting } from "@/components/states.tsx";
@@ -34,7 +35,7 @@ export default function ConfigDetail(): ReactNode {
   }
   if (data === undefined) return <Waiting />;
   const initial = { name: data.name, isDefault: data.is_default === 1, code: codeOf(data) };
-  const command = `curl ${location.origin}/v1/chat/completions \\
+  const command = `curl ${gatewayUrl}/v1/chat/completions \\
   -H "x-gateway-api-key: $GATEWAY_KEY" \\
   -H "x-gateway-config: ${slug}" \\
   -H "content-type: application/json" \\

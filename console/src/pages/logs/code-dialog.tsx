@@ -1,5 +1,6 @@
 import { Modal, SegmentedControl, Stack, Text } from "@mantine/core";
 import { type ReactNode, useMemo, useState } from "react";
+import { gatewayUrl } from "@/api/base.ts";
 import { BigText } from "@/components/big-text.tsx";
 import { Command } from "@/components/states.tsx";
 import type { CodeKind } from "@/lib/request-code.ts";
@@ -24,7 +25,7 @@ function requestOf({ path, method, request }: LogRow): LoggedRequest {
 /** The row's request as code to copy. */
 export function CodeDialog({ row, onClose }: { readonly row: LogRow; readonly onClose: () => void }): ReactNode {
   const [kind, setKind] = useState<CodeKind>("curl");
-  const code = useMemo(() => toCode(kind, requestOf(row), location.origin), [kind, row]);
+  const code = useMemo(() => toCode(kind, requestOf(row), gatewayUrl), [kind, row]);
   return (
     <Modal
       opened

@@ -1,6 +1,7 @@
 import { Button, Group, Stack, Text } from "@mantine/core";
 import { useNavigate } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useCallback, useMemo, useState } from "react";
+import { gatewayUrl } from "@/api/base.ts";
 import { DataTable } from "@/components/data-table.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
@@ -229,7 +230,7 @@ function NoRows(): ReactNode {
   const filtered = Object.keys(search).filter((name) => name !== "row" && name !== "tab");
   if (filtered.length === 0) {
     const { empty, emptyHint } = text.overview;
-    return <Empty title={empty} hint={emptyHint} command={echoRequest(location.origin)} />;
+    return <Empty title={empty} hint={emptyHint} command={echoRequest(gatewayUrl)} />;
   }
   return (
     <Empty
@@ -271,7 +272,7 @@ function LiveRows({ query, names, paused, setPaused }: LiveProps): ReactNode {
       </Group>
       {tail.error !== undefined && <Failure error={tail.error} />}
       {tail.rows.length === 0 ? (
-        <Empty title={words.tailEmpty} command={echoRequest(location.origin)} />
+        <Empty title={words.tailEmpty} command={echoRequest(gatewayUrl)} />
       ) : (
         <DataTable label={words.tail} columns={columns} rows={tail.rows} idOf={idOf} onOpen={open} />
       )}

@@ -1,6 +1,7 @@
 import { Alert, Anchor, Autocomplete, Button, Group, SegmentedControl, Select, Stack, Tabs, Text } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { type ReactNode, useState } from "react";
+import { gatewayUrl } from "@/api/base.ts";
 import type { AnswerOf } from "@/api/client.ts";
 import { keyScopes } from "@/api/scopes.gen.ts";
 import { Icon } from "@/components/icons.tsx";
@@ -237,7 +238,7 @@ function SendStep({ provider, secret, isDone }: SendStepProps): ReactNode {
   const [typed, setTyped] = useState<string>();
   const model = typed ?? names[0] ?? (provider?.ai_provider_name === "echo" ? echoModel : "");
   const request = {
-    origin: location.origin,
+    origin: gatewayUrl,
     model: provider === undefined ? "@SLUG/MODEL" : `@${provider.slug}/${model || "MODEL"}`,
     key: secret,
   };

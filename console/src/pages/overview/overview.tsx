@@ -1,6 +1,7 @@
 import { Button } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
 import { lazy, type ReactNode, Suspense, useState } from "react";
+import { gatewayUrl } from "@/api/base.ts";
 import { ConsoleRequests } from "@/components/console-requests.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { PeriodPicker } from "@/components/period-picker.tsx";
@@ -93,7 +94,7 @@ function Beginning({ isEmpty }: { readonly isEmpty: boolean }): ReactNode {
     <Empty
       title={words.empty}
       hint={words.emptyHint}
-      command={echoRequest(location.origin)}
+      command={echoRequest(gatewayUrl)}
       action={
         can("POST /v1/chat/completions") && (
           <Button component={Link} to="/playground" variant="default">

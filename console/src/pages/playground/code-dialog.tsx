@@ -1,5 +1,6 @@
 import { Modal, Tabs } from "@mantine/core";
 import type { ReactNode } from "react";
+import { gatewayUrl } from "@/api/base.ts";
 import type { ModelRequest } from "@/chat/run.ts";
 import { Command, Failure } from "@/components/states.tsx";
 import { type CodeKind, type SentRequest, writeCode } from "@/lib/request-code.ts";
@@ -10,7 +11,7 @@ const words = text.playground;
 const languages: readonly CodeKind[] = ["curl", "typescript", "python"];
 
 function toSent({ path, headers, body }: ModelRequest): SentRequest {
-  return { origin: location.origin, path, method: "POST", headers: Object.entries(headers), body };
+  return { origin: gatewayUrl, path, method: "POST", headers: Object.entries(headers), body };
 }
 
 interface CodeDialogProps {
