@@ -2,7 +2,7 @@ import type { Clock } from "../lib/clock.ts";
 import type { HookResult } from "../schemas/hooks.ts";
 import type { JsonPieces } from "./json-pieces.ts";
 import { type Checked, type Finding, failsOnError, startNow, toChecked, toHookResult } from "./results.ts";
-import { type Look, type ReadText, SeenTexts } from "./seen-texts.ts";
+import { type Look, type ReadStrings, SeenStrings } from "./strings/seen-strings.ts";
 import type { PhaseOutcome, Subject } from "./subject.ts";
 import {
   type Body,
@@ -32,7 +32,7 @@ interface Run {
   state: State;
   clock: Clock;
   work: RunWork;
-  texts: SeenTexts;
+  strings: SeenStrings;
   placeholders: Placeholders;
 }
 
@@ -42,7 +42,7 @@ const noTypes: readonly RequestType[] = [];
 class RunInput implements CheckInput, Look {
   readonly #run: Run;
   readonly #isTransformed: boolean;
-  #visible: ReadText | undefined;
+  #visible: ReadStrings | undefined;
   readonly body: Body;
   readonly hook: Hook;
   readonly bound: BoundCheck;
@@ -112,8 +112,8 @@ class RunInput implements CheckInput, Look {
     return response && { ...response, body: this.body, isTransformed: this.#isTransformed };
   }
 
-  get visible(): ReadText {
-    this.#visible ??= this.#run.texts.look(this);
+  get visible(): ReadStrings {
+    this.#visible ??= this.#run.strings.look(this);
     return this.#visible;
   }
 
@@ -122,24 +122,24 @@ class RunInput implements CheckInput, Look {
     return this.#visible?.rests ?? [];
   }
 
-  get texts(): readonly string[] {
-    return this.visible.texts;
+  get strings(): readonly string[] {
+    return this.visible.strings;
   }
 
   get text(): string {
     const { check, parameters } = this.bound;
     const { visible } = this;
-    return check.readsAll?.(parameters) ? this.#run.texts.whole(this, visible) : visible.text;
+    return check.readsAll?.(parameters) ? this.#run.strings.whole(this, visible) : visible.text;
   }
 
   get rest(): readonly string[] {
-    return this.#run.texts.rest(this);
+    return this.#run.strings.rest(this);
   }
 
   get readPieces(): () => Promise<JsonPieces> {
     return () => {
       const { visible } = this;
-      return this.#run.texts.pieces(this, visible);
+      return this.#run.strings.pieces(this, visible);
     };
   }
 }
@@ -154,16 +154,16 @@ function apply(outcome: CheckOutcome, run: Run, input: RunInput): { isChange: bo
   const { subject, state } = run;
   const { hook, rests } = input;
   const { body } = outcome;
-  const texts = outcome.texts?.map((text, index) => (text === null ? null : text + (rests[index] ?? "")));
+  const strings = outcome.strings?.map((text, index) => (text === null ? null : text + (rests[index] ?? "")));
   if (outcome.headers && !hook.async) Object.assign(state.headers, outcome.headers);
-  const isChange = body !== undefined || texts?.some((text) => text !== null) === true;
+  const isChange = body !== undefined || strings?.some((text) => text !== null) === true;
   if (!isChange) return { isChange, problem: outcome.error };
   const problem = fixedBecause(run, hook);
   // a response that should have been changed must not be sent
   if (problem !== undefined && hook.deny && subject.response && !subject.isSent) throw new CheckError(problem);
   if (problem !== undefined) return { isChange: false, problem };
   const look = { body: state.body, hook, bound: input.bound, work: run.work };
-  state.body = run.work.spend(() => run.texts.write(look, body, texts));
+  state.body = run.work.spend(() => run.strings.write(look, body, strings));
   state.isTransformed = true;
   return { isChange, problem: outcome.error };
 }
@@ -263,7 +263,7 @@ async function runHook(shared: Run, hook: Hook): Promise<HookOutcome | undefined
 export async function runHooks(hooks: readonly Hook[], subject: Subject, clock: Clock): Promise<PhaseOutcome> {
   const state: State = { body: (subject.response ?? subject.request).body, isTransformed: false, headers: {} };
   const placeholders = subject.placeholders ?? new Placeholders();
-  const run: Run = { subject, state, clock, work: new RunWork(clock), texts: new SeenTexts(subject), placeholders };
+  const run: Run = { subject, state, clock, work: new RunWork(clock), strings: new SeenStrings(subject), placeholders };
   // a change after the response is too late
   const running = hooks.filter(({ type, async }) => type !== "mutator" || !async);
   const outcomes: (HookOutcome | undefined)[] = [];

@@ -6,7 +6,7 @@ import type { Placeholders } from "./values/placeholders.ts";
 export interface Subject
   extends Omit<
     CheckInput,
-    "texts" | "text" | "rest" | "readPieces" | "mustSeeAll" | "isOrganisations" | "placeholders" | "work"
+    "strings" | "text" | "rest" | "readPieces" | "mustSeeAll" | "isOrganisations" | "placeholders" | "work"
   > {
   /** Absent: the numbers begin with this phase. */
   readonly placeholders?: Placeholders;
@@ -17,7 +17,7 @@ export interface Subject
   /** Only its beginning is available. */
   readonly isCut?: boolean;
   /** Strings of the events of a streamed response, also those that its body lacks. */
-  readonly streamTexts?: readonly string[];
+  readonly streamStrings?: readonly string[];
   /** Restores digits of numbers in its text that JavaScript cannot represent. */
   readonly restoreNumbers?: (text: string) => string;
 }

@@ -11,9 +11,6 @@ import type { Placeholders } from "./values/placeholders.ts";
 /** JSON object of a request or a response. */
 export type Body = Readonly<Record<string, unknown>>;
 
-/** Returns a replacement for a string, or the same string. */
-export type Replace = (text: string) => string;
-
 /** When a hook runs. */
 export type Phase = "beforeRequestHook" | "afterRequestHook";
 
@@ -136,7 +133,7 @@ export interface CheckInput {
   /** The response; undefined before the call. */
   readonly response: { readonly body: Body; readonly status: number; readonly isTransformed: boolean } | undefined;
   /** Strings to check, part by part: of a request the last turn unless its `scope` says otherwise. */
-  readonly texts: readonly string[];
+  readonly strings: readonly string[];
   /** The same as one string, joined by line feeds. */
   readonly text: string;
   /**
@@ -168,7 +165,7 @@ export interface CheckOutcome {
   /** What could not be done, without effect on the verdict. */
   readonly error?: string;
   /** Replacements for the input's strings, in order; null leaves a string unchanged. */
-  readonly texts?: readonly (string | null)[];
+  readonly strings?: readonly (string | null)[];
   /** Replaces the request body, or after the call the response body. */
   readonly body?: Body;
   /** Headers for the provider's request, by name in lower case; null also removes the client's. */

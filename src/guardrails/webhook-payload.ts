@@ -1,11 +1,11 @@
-import { readText } from "./texts.ts";
+import { readStrings } from "./strings/bodies.ts";
 import type { CheckInput } from "./types.ts";
 
 /** Payload for webhook and log checks: everything a check sees, without headers. */
 export function toWebhookPayload(input: CheckInput): Record<string, unknown> {
   const { phase, requestType, provider, request, response, text, metadata } = input;
   const asked = response
-    ? readText({ phase: "beforeRequestHook", requestType }, request.body, "last").join("\n")
+    ? readStrings({ phase: "beforeRequestHook", requestType }, request.body, "last").join("\n")
     : text;
   return {
     request: {

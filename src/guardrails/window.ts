@@ -13,7 +13,7 @@ const charactersPerWork = 64 * 1024;
 /** Most labels of findings that a result lists. */
 const maxLabels = 20;
 /** Most parts of a response that are checked separately; further ones count as one. */
-const maxTexts = 1_024;
+const mostStrings = 1_024;
 
 /** A check that works on a window. */
 interface Stage {
@@ -117,7 +117,7 @@ export class WindowChecks {
   readonly #clock: Clock;
   readonly #placeholders: Placeholders;
   readonly #states: StageState[];
-  readonly #texts = new Map<string, StreamText>();
+  readonly #strings = new Map<string, StreamText>();
   readonly #start: Start;
   #work: RunWork;
   /** Characters of the parts that grow, and of all. */
@@ -150,17 +150,17 @@ export class WindowChecks {
 
   /** The text of that name, made on first use; those beyond the most are one text. */
   textOf(name: string): StreamText {
-    const known = this.#texts.get(name);
+    const known = this.#strings.get(name);
     if (known) return known;
-    if (this.#texts.size >= maxTexts && name !== "") return this.textOf("");
+    if (this.#strings.size >= mostStrings && name !== "") return this.textOf("");
     const text = new StreamText(this.plan.stages.length);
-    this.#texts.set(name, text);
+    this.#strings.set(name, text);
     return text;
   }
 
   /** The text of each part whose name begins so. */
-  *textsOf(prefix: string): Iterable<StreamText> {
-    for (const [name, text] of this.#texts) if (name.startsWith(prefix)) yield text;
+  *startingWith(prefix: string): Iterable<StreamText> {
+    for (const [name, text] of this.#strings) if (name.startsWith(prefix)) yield text;
   }
 
   /** Adds characters to a text. */
@@ -181,7 +181,7 @@ export class WindowChecks {
 
   /** Whether the other parts went on for so long that this one is not waited for any longer. */
   isQuiet({ grewAt }: StreamText): boolean {
-    return this.#grown - grewAt > this.plan.characters * this.#texts.size;
+    return this.#grown - grewAt > this.plan.characters * this.#strings.size;
   }
 
   /** Whether looking at a text can settle enough of it. */

@@ -1,5 +1,5 @@
-import { isObject } from "../lib/json.ts";
 import { spanEnds } from "../lib/json-spans.ts";
+import { mapStrings } from "../lib/json-strings.ts";
 import { createValueMask, type ValueMask } from "../lib/secret-values.ts";
 import { runNow, type Steps } from "../lib/steps.ts";
 import type { LateBody, LateContent, LogBatch, LogDetails } from "../schemas/logs.ts";
@@ -93,14 +93,7 @@ const ownMembers = new Set(["id", "organisation_id", "workspace_id", "api_key_id
 
 /** A value with its strings masked; field names stay. */
 export function maskStrings(value: unknown, mask: (text: string) => string): unknown {
-  if (typeof value === "string") return mask(value);
-  if (Array.isArray(value)) return value.map((item) => maskStrings(item, mask));
-  if (!isObject(value)) return value;
-  const shown = Object.entries(value).map(([name, member]) => [
-    name,
-    ownMembers.has(name) ? member : maskStrings(member, mask),
-  ]);
-  return Object.fromEntries(shown);
+  return mapStrings(value, mask, ownMembers);
 }
 
 /** A JSON array with one value for each row. */

@@ -41,7 +41,7 @@ beforeEach(() => {
       tenant,
       request: { body: {}, header: () => `Bearer ${token}`, isStreaming: false, isTransformed: false },
       response: undefined,
-      texts: [],
+      strings: [],
       text: "",
       rest: [],
       readPieces: async () => ({ pieces: [], isCut: false }),

@@ -29,9 +29,9 @@ test("regexReplace inserts its replacement literally", async () => {
 
 test("regexReplace changes text parts only, each separately", async () => {
   const image = { type: "image_url", image_url: { url: "https://host.example/42.png" } };
-  const toBody = (...texts: string[]) => ({
+  const toBody = (...strings: string[]) => ({
     model: "gpt-test",
-    messages: [{ role: "user", content: [image, ...texts.map((text) => ({ type: "text", text }))] }],
+    messages: [{ role: "user", content: [image, ...strings.map((text) => ({ type: "text", text }))] }],
   });
   const parameters = { rule: "\\d+", redactText: "#" };
   const { outcome, result } = await runCheck("regexReplace", parameters, { request: toBody("42 43", "none", "44") });

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RequestStrings } from "../../src/guardrails/members.ts";
 import { readHooks } from "../../src/guardrails/read-hooks.ts";
 import { noSavedGuardrails, resolveHooks } from "../../src/guardrails/resolve.ts";
+import { RequestStrings } from "../../src/guardrails/strings/member-kinds.ts";
 import type { RequestType } from "../../src/guardrails/types.ts";
 import { planWindow, WindowChecks, type WindowPlan } from "../../src/guardrails/window.ts";
 import { StreamWindow } from "../../src/inference/stream/stream-window.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { walkToolAnswer, walkToolRequest } from "../../src/guardrails/tool-texts.ts";
+import { toolAnswer, toolRequest } from "../../src/guardrails/strings/tool-calls.ts";
 import { readJson, workspaceKey } from "../support/gateway.ts";
 import { eventually } from "../support/upstream.ts";
 import {
@@ -101,12 +101,12 @@ test("a caller that leaves while a session begins costs others nothing", async (
 
 test("names of members are never those of prototypes", () => {
   const given = JSON.parse('{"arguments":{"__proto__":"secret","constructor":{"prototype":"secret"}}}');
-  const changed = walkToolRequest(given, () => "hidden");
+  const changed = toolRequest(given, () => "hidden");
   assert.equal(JSON.stringify(changed), '{"arguments":{"__proto__":"hidden","constructor":{"prototype":"hidden"}}}');
   assert.equal(Reflect.get({}, "prototype"), undefined);
   const answer = JSON.parse('{"content":[{"type":"text","__proto__":"secret"}]}');
   assert.equal(
-    JSON.stringify(walkToolAnswer(answer, () => "hidden")),
+    JSON.stringify(toolAnswer(answer, () => "hidden")),
     '{"content":[{"type":"text","__proto__":"hidden"}]}',
   );
 });

@@ -55,7 +55,7 @@ const readers: Readonly<Record<string, Bound>> = {
   "src/guardrails/checks/regex-replace.ts": steps,
   "src/guardrails/checks/sentence-count.ts": within("work"),
   "src/guardrails/json-pieces.ts": steps,
-  "src/guardrails/leaves.ts": within("isTooComplex"),
+  "src/guardrails/strings/coded-files.ts": short("whether a string of a body is base64"),
   "src/guardrails/partners/client.ts": own("what JSON.stringify wrote"),
   "src/guardrails/values/checksums.ts": short("a number that was found"),
   "src/guardrails/values/finder.ts": steps,

@@ -54,7 +54,7 @@ const obey: Check<Orders> = {
       isSkipped,
       headers,
       data: { ...seen, isTransformed, ...orders.data },
-      ...(suffix !== undefined && { texts: input.texts.map((text) => `${text}${suffix}`) }),
+      ...(suffix !== undefined && { strings: input.strings.map((text) => `${text}${suffix}`) }),
       ...(member !== undefined && { body: { ...(input.response ?? input.request).body, [member]: true } }),
     };
   },

@@ -100,14 +100,14 @@ export const regexReplace: Check<RegexReplace> = {
     };
   },
   *run(input, parameters) {
-    const { texts, rest, mustSeeAll } = input;
+    const { strings, rest, mustSeeAll } = input;
     const { pattern } = parameters.rule;
-    const length = [...texts, ...rest].reduce((sum, text) => sum + text.length, 0);
+    const length = [...strings, ...rest].reduce((sum, text) => sum + text.length, 0);
     let left = lengthForPattern(pattern, length, mustSeeAll);
     const isCut = left < length;
     const replacer = new Replacer(parameters, input);
     const changed: (string | null)[] = [];
-    for (const text of texts) {
+    for (const text of strings) {
       const seen = text.slice(0, left);
       left -= seen.length;
       const replaced = yield* replacer.replace(seen);
@@ -124,6 +124,6 @@ export const regexReplace: Check<RegexReplace> = {
     const explanation = count === 0 ? "The pattern is not found in the text" : `${count} matches were replaced`;
     const pass = count === 0 || !parameters.failOnDetection;
     const data = { explanation, count, ...(isCut && { isCut }) };
-    return { pass, texts: changed, data, ...(isElsewhere && { error: `Cannot replace every match: ${elsewhere}` }) };
+    return { pass, strings: changed, data, ...(isElsewhere && { error: `Cannot replace every match: ${elsewhere}` }) };
   },
 };

@@ -13,7 +13,7 @@ import {
   timeoutOf,
   toStatusError,
 } from "../call.ts";
-import { readText } from "../texts.ts";
+import { readStrings } from "../strings/bodies.ts";
 import {
   type AnyCheck,
   type Authorization,
@@ -91,15 +91,15 @@ function turnsOf(input: CheckInput): Turn[] {
 }
 
 function toQuestion(input: CheckInput, credentials: Credentials, clock: Clock): Question {
-  const { requestType, request, response, texts, rest } = input;
+  const { requestType, request, response, strings, rest } = input;
   return {
     input,
     isOutput: response !== undefined,
     text: input.text,
-    parts: [...texts, ...rest],
-    changeable: texts.length,
+    parts: [...strings, ...rest],
+    changeable: strings.length,
     get lastTurn() {
-      return readText({ phase: "beforeRequestHook", requestType }, request.body, "last").join("\n");
+      return readStrings({ phase: "beforeRequestHook", requestType }, request.body, "last").join("\n");
     },
     get turns() {
       return turnsOf(input);
@@ -268,8 +268,8 @@ function toOutcome({ pass, data, parts, body }: PartnerVerdict, { changeable, in
     return typeof part === "string" && part !== before;
   });
   if (isElsewhere && input.mustSeeAll) throw new CheckError(`Cannot replace every finding: ${elsewhere}`);
-  const texts = input.texts.map((text, index) => (parts[index] === text ? null : (parts[index] ?? null)));
-  return { ...outcome, texts, ...(isElsewhere && { error: `Cannot replace every finding: ${elsewhere}` }) };
+  const strings = input.strings.map((text, index) => (parts[index] === text ? null : (parts[index] ?? null)));
+  return { ...outcome, strings, ...(isElsewhere && { error: `Cannot replace every finding: ${elsewhere}` }) };
 }
 
 /** A value without any secret in its strings. */

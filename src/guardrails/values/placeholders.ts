@@ -1,20 +1,19 @@
-import { isObject } from "../../lib/json.ts";
+import { visitJson } from "../../lib/json-strings.ts";
 
 /** Most values whose numbers are remembered. Those that are put back are all remembered: the request holds them. */
 const mostRemembered = 10_000;
-/** Deepest nesting that is searched for placeholders. */
-const maxDepth = 128;
 
 /** A placeholder in a text: its name is bounded, so that a search takes time in proportion to the text. */
 export const placeholderForm = /\{\{[A-Z][A-Z0-9_]{0,63}_[0-9]{1,9}\}\}/g;
 
 /** The placeholders in the strings of a JSON value. */
-function collectFrom(value: unknown, found: Set<string>, depth = 0): void {
-  if (typeof value === "string") {
-    if (value.includes("{{")) for (const placeholder of value.match(placeholderForm) ?? []) found.add(placeholder);
-  } else if (depth === maxDepth) return;
-  else if (Array.isArray(value)) for (const item of value) collectFrom(item, found, depth + 1);
-  else if (isObject(value)) for (const name in value) collectFrom(value[name], found, depth + 1);
+function placeholdersIn(value: unknown): Set<string> {
+  const found = new Set<string>();
+  const add = (text: string): void => {
+    if (text.includes("{{")) for (const placeholder of text.match(placeholderForm) ?? []) found.add(placeholder);
+  };
+  visitJson(value, { string: add });
+  return found;
 }
 
 /** Placeholders such as `{{EMAIL_ADDRESS_1}}`, numbered by kind. Equal values have equal numbers. */
@@ -46,10 +45,7 @@ export class Placeholders {
    * @param body The request, as it is when the first such value is found.
    */
   ofRestored(kind: string, value: string, body: unknown): string {
-    if (!this.#foreign) {
-      this.#foreign = new Set();
-      collectFrom(body, this.#foreign);
-    }
+    this.#foreign ??= placeholdersIn(body);
     const key = `${kind} ${value}`;
     const given = this.#names.get(key);
     if (given !== undefined) return given;

@@ -1,16 +1,13 @@
 import * as v from "valibot";
 import { isObject } from "../../lib/json.ts";
-import { hasOwnNames, jsonMembers } from "../members.ts";
+import { hasOwnNames, jsonMembers } from "../strings/member-kinds.ts";
+import { StringWalk } from "../strings/string-walk.ts";
 import { type AnyCheck, afterOnly, type Body, type BoundCheck, type CheckWindow, type Hook } from "../types.ts";
-import { mapItems, mapMembers } from "../walk-values.ts";
 import { planWindow, type WindowPlan } from "../window.ts";
 import { placeholderForm } from "./placeholders.ts";
 
 /** Values by the placeholders that took their place. */
 type Restored = ReadonlyMap<string, string>;
-
-/** Deepest nesting of a response that is read. */
-const maxDepth = 128;
 
 /** Members with what a model writes, as text or, if the request asks for it, as JSON. */
 const saidMembers: ReadonlySet<string> = new Set(["content", "text", "output_text"]);
@@ -18,38 +15,25 @@ const saidMembers: ReadonlySet<string> = new Set(["content", "text", "output_tex
 /** A string as it stands between the quotes of JSON. */
 const escaped = (value: string): string => JSON.stringify(value).slice(1, -1);
 
-/** What is known of a place in a response. */
-interface Place {
-  readonly name: string;
-  readonly depth: number;
-  /** A model chose the names around it. */
-  readonly isOwn: boolean;
-}
-
 /** Puts values back in place of their placeholders. */
-class Restoring {
+class Restoring extends StringWalk {
   readonly #values: Restored;
   readonly #isJson: boolean;
 
   constructor(values: Restored, isJson: boolean) {
+    super();
     this.#values = values;
     this.#isJson = isJson;
   }
 
-  value(value: unknown, at: Place): unknown {
-    if (typeof value === "string") return this.#text(value, at);
-    if (at.depth === maxDepth) return value;
-    const depth = at.depth + 1;
-    if (Array.isArray(value)) return mapItems(value, (item) => this.value(item, { ...at, depth }));
-    if (!isObject(value)) return value;
-    const isOwn = at.isOwn || hasOwnNames(at.name, value);
-    return mapMembers(value, (inner, name) => this.value(inner, { name, depth, isOwn }));
+  protected override ownsNames(name: string, value: object): boolean {
+    return isObject(value) && hasOwnNames(name, value);
   }
 
-  #text(text: string, { name, isOwn }: Place): string {
-    if (!text.includes("{{")) return text;
-    const isJson = !isOwn && (jsonMembers.has(name) || (this.#isJson && saidMembers.has(name)));
-    return text.replace(placeholderForm, (placeholder) => {
+  protected override string(string: string, name: string): string {
+    if (!string.includes("{{")) return string;
+    const isJson = !this.isOwn && (jsonMembers.has(name) || (this.#isJson && saidMembers.has(name)));
+    return string.replace(placeholderForm, (placeholder) => {
       const value = this.#values.get(placeholder);
       if (value === undefined) return placeholder;
       return isJson ? escaped(value) : value;
@@ -62,8 +46,8 @@ class Restoring {
  *
  * @param isJson Whether the text of the response is JSON, as the request asked for.
  */
-export function restoreValues(body: Body, values: Restored, isJson: boolean): unknown {
-  return new Restoring(values, isJson).value(body, { name: "", depth: 0, isOwn: false });
+export function restoreValues(body: Body, values: Restored, isJson: boolean): Body {
+  return new Restoring(values, isJson).walk(body);
 }
 
 /** The beginning of a placeholder at the end of a text. */

@@ -63,7 +63,7 @@ const elsewhere = "a value is outside the messages, such as in a tool or a schem
 
 type SearchInput = Pick<
   CheckInput,
-  "texts" | "rest" | "mustSeeAll" | "placeholders" | "phase" | "request" | "tenant" | "cleanStrings"
+  "strings" | "rest" | "mustSeeAll" | "placeholders" | "phase" | "request" | "tenant" | "cleanStrings"
 >;
 
 /** As `replace` of the findings; a text of a request in which nothing was found before is not searched again. */
@@ -86,22 +86,22 @@ function* replaceNew(
 
 /** Finds values in all strings; with `redact` those of the messages are replaced. */
 export function* searchValues(input: SearchInput, search: ValueSearch): Steps<CheckOutcome> {
-  const { texts, rest, mustSeeAll } = input;
+  const { strings, rest, mustSeeAll } = input;
   const { redact, restore, not, noun } = search;
   const findings = new Findings(placeholdersOf(input, restore));
   const changed: (string | null)[] = [];
-  for (const text of texts) changed.push(yield* replaceNew(text, findings, { input, search }));
-  const inTexts = findings.total;
+  for (const text of strings) changed.push(yield* replaceNew(text, findings, { input, search }));
+  const inStrings = findings.total;
   for (const text of rest) yield* replaceNew(text, findings, { input, search });
   const count = findings.total;
-  const isElsewhere = redact && count > inTexts;
+  const isElsewhere = redact && count > inStrings;
   if (isElsewhere && mustSeeAll) throw new CheckError(`Cannot replace every value: ${elsewhere}`);
   const done = redact && count > 0 ? "were replaced" : "were found";
   const explanation = `${count} values with ${noun} ${done}`;
   return {
     pass: redact || (count === 0) !== not,
     data: { explanation, count, entities: Object.fromEntries(findings.counts) },
-    ...(redact && { texts: changed }),
+    ...(redact && { strings: changed }),
     ...(isElsewhere && { error: `Cannot replace every value: ${elsewhere}` }),
   };
 }

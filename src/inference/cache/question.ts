@@ -37,16 +37,16 @@ function readChat({ messages, ...rest }: Members): Question | undefined {
   if (!Array.isArray(messages)) return undefined;
   const all = messages.filter(isObject);
   const spoken = all.filter(({ role }) => !systemRoles.has(role));
-  const texts = spoken.map((message) => (spokenRoles.has(message.role) ? textOf(message) : undefined));
+  const strings = spoken.map((message) => (spokenRoles.has(message.role) ? textOf(message) : undefined));
   const hasUser = spoken.some(({ role }) => role === "user");
-  if (all.length !== messages.length || !hasUser || texts.includes(undefined)) return undefined;
+  if (all.length !== messages.length || !hasUser || strings.includes(undefined)) return undefined;
   if (all.length > maxMessages) return undefined;
   // where messages of the system stand among the others is part of what must be equal
   const frame = all.map((message) => {
     if (systemRoles.has(message.role)) return message;
     return { role: message.role, name: message.name };
   });
-  return { text: texts.join("\n"), rest: { ...rest, messages: frame } };
+  return { text: strings.join("\n"), rest: { ...rest, messages: frame } };
 }
 
 function readPrompt({ prompt, ...rest }: Members): Question | undefined {

@@ -69,7 +69,7 @@ function addMember(name: string, member: unknown, said: Said, depth: number): vo
 }
 
 /** The text that a model reads of a request. */
-export function textsOf(request: object): readonly string[] {
+export function stringsOf(request: object): readonly string[] {
   return collect(request, { strings: [], messages: 0 }).strings;
 }
 

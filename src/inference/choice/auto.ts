@@ -5,7 +5,7 @@ import { countCodeLines, type PromptTraits, scorePrompt, tierOf } from "../../ro
 import { ConditionWork, holds, type RequestFacts } from "../../routing/conditions.ts";
 import type { ConfigNode, Strategy } from "../../routing/config.ts";
 import type { AutoDecision } from "../../routing/plan.ts";
-import { estimateInput, textsOf } from "../call/estimate-usage.ts";
+import { estimateInput, stringsOf } from "../call/estimate-usage.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
 import { classify } from "./classifier.ts";
 import { chatOperations } from "./model-fit.ts";
@@ -61,7 +61,7 @@ function countTools({ tools, functions }: Members): number {
 
 function readPrompt(request: Members): PromptTraits {
   const said = saidByUser(request);
-  const characters = textsOf(request).reduce((sum, text) => sum + text.length, 0);
+  const characters = stringsOf(request).reduce((sum, text) => sum + text.length, 0);
   return { text: said.at(-1) ?? "", characters, tools: countTools(request), turns: said.length };
 }
 

@@ -1,6 +1,6 @@
 import type { CallerContext } from "../../context.ts";
-import { settleRepeats } from "../../guardrails/answer-strings.ts";
-import { RequestStrings } from "../../guardrails/members.ts";
+import { RequestStrings } from "../../guardrails/strings/member-kinds.ts";
+import { settleRepeats } from "../../guardrails/strings/response-walk.ts";
 import type { Body, RequestType } from "../../guardrails/types.ts";
 import { planRestoring, restoreValues } from "../../guardrails/values/restoring.ts";
 import { WindowChecks } from "../../guardrails/window.ts";

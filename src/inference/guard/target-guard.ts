@@ -2,14 +2,16 @@ import type { HookLog } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
 import type { StoreResponse } from "../../dialects/types.ts";
 import { GuardrailDeniedError, toErrorBody, UpstreamError } from "../../errors.ts";
-import { RequestStrings } from "../../guardrails/members.ts";
 import { runHooks } from "../../guardrails/run.ts";
 import type { TargetHooks } from "../../guardrails/state.ts";
+import { readStreamStrings } from "../../guardrails/strings/event-strings.ts";
+import { RequestStrings } from "../../guardrails/strings/member-kinds.ts";
 import type { PhaseOutcome, Subject } from "../../guardrails/subject.ts";
 import type { Body, Hook, RequestType } from "../../guardrails/types.ts";
 import { Placeholders } from "../../guardrails/values/placeholders.ts";
 import { planWindow, WindowChecks } from "../../guardrails/window.ts";
-import { isObject, parseJson } from "../../lib/json.ts";
+import { parseJson } from "../../lib/json.ts";
+import { visitJson } from "../../lib/json-strings.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { textOfBody, withoutMedia } from "../../logs/body.ts";
 import { noteDiscarded } from "../call/cost.ts";
@@ -18,7 +20,6 @@ import { asksForUsage } from "../facts/operation-facts.ts";
 import { cleanStream } from "../stream/clean-event.ts";
 import { GuardStages, readStream, withStreamResults } from "../stream/guard-stages.ts";
 import { replay } from "../stream/replay.ts";
-import { readStreamTexts } from "../stream/stream-texts.ts";
 import { requireAnswer } from "./guardrail-output.ts";
 import { readAnswer } from "./read-answer.ts";
 import { withinRequest } from "./request-deadline.ts";
@@ -27,16 +28,11 @@ import { restoreReply } from "./restore-reply.ts";
 /** Status of a response in which a guardrail that does not deny found a violation. */
 export const hooksFailed = 246;
 
-/** Every string of a JSON value. */
-function* stringsOf(value: unknown): Iterable<string> {
-  if (typeof value === "string") yield value;
-  else if (Array.isArray(value)) for (const item of value) yield* stringsOf(item);
-  else if (isObject(value)) for (const inner of Object.values(value)) yield* stringsOf(inner);
-}
-
 /** Whether guardrails find something in the body of an error, which they deny or would replace. */
 async function findsAny(checks: WindowChecks, body: unknown): Promise<boolean> {
-  for (const said of stringsOf(body)) {
+  const strings: string[] = [];
+  visitJson(body, { string: (one) => void strings.push(one) });
+  for (const said of strings) {
     const text = checks.createWhole(said);
     text.isEnded = true;
     await checks.look(text, true);
@@ -179,7 +175,7 @@ export class TargetGuard {
   }
 
   /** Runs the output guardrails on a response. */
-  async #check(answer: Body, more: Pick<Subject, "fixedBecause" | "streamTexts"> = {}): Promise<PhaseOutcome> {
+  async #check(answer: Body, more: Pick<Subject, "fixedBecause" | "streamStrings"> = {}): Promise<PhaseOutcome> {
     const { hooks, context } = this.#parts;
     const checked = Object.assign(this.#toAfter(answer), more);
     const after = await runHooks(hooks.after, checked, context.services.clock);
@@ -341,8 +337,8 @@ export class TargetGuard {
     const { requestType, context } = this.#parts;
     const text = String(reply.body);
     const answer = readStream(text) ?? {};
-    const streamTexts = readStreamTexts(requestType, text, new RequestStrings(this.request));
-    const after = await this.#waitFor(this.#check(answer, { streamTexts }));
+    const streamStrings = readStreamStrings(requestType, text, new RequestStrings(this.request));
+    const after = await this.#waitFor(this.#check(answer, { streamStrings }));
     this.#judge(answer, after);
     const includeUsage = asksForUsage(this.request);
     const stream = after.isTransformed ? replay(requestType, after.body, { includeUsage }) : cleanStream(text);

@@ -1,11 +1,11 @@
 import type { SocketMessage } from "../../../packages/websocket-frames/src/frames.ts";
 import type { CallerContext } from "../../context.ts";
 import { GuardrailDeniedError } from "../../errors.ts";
-import { RequestStrings } from "../../guardrails/members.ts";
 import { runHooks } from "../../guardrails/run.ts";
 import type { TargetHooks } from "../../guardrails/state.ts";
+import { readStrings } from "../../guardrails/strings/bodies.ts";
+import { RequestStrings } from "../../guardrails/strings/member-kinds.ts";
 import type { PhaseOutcome, Subject } from "../../guardrails/subject.ts";
-import { readText } from "../../guardrails/texts.ts";
 import type { Body, Hook } from "../../guardrails/types.ts";
 import { WindowChecks } from "../../guardrails/window.ts";
 import { parseExact } from "../../lib/exact-numbers.ts";
@@ -89,7 +89,7 @@ class HookedSession implements SessionGuard {
     const read = readMessage(message);
     const mustRead = this.#hooks.before.some(({ deny }) => deny);
     if (!read) return mustRead ? this.#refuse(null, "it is not a JSON object") : { pass: [message] };
-    const hasText = readText(this.#subject, read.body, "all").some((text) => text !== "");
+    const hasText = readStrings(this.#subject, read.body, "all").some((text) => text !== "");
     const hooks = hasText ? this.#hooks.before : this.#ofBodies;
     // written again: repeated fields mean different things to different readers
     if (hooks.length === 0) return { pass: [read.write(read.body)] };

@@ -1,4 +1,4 @@
-import { RequestStrings } from "../../guardrails/members.ts";
+import { RequestStrings } from "../../guardrails/strings/member-kinds.ts";
 import type { PhaseOutcome } from "../../guardrails/subject.ts";
 import type { Body, RequestType } from "../../guardrails/types.ts";
 import type { WindowChecks } from "../../guardrails/window.ts";

@@ -1,11 +1,17 @@
-import type { RequestStrings } from "../../guardrails/members.ts";
+import {
+  dropTokens,
+  readEventStrings,
+  type StringPlace,
+  stringAt,
+  writeString,
+} from "../../guardrails/strings/event-strings.ts";
+import type { RequestStrings } from "../../guardrails/strings/member-kinds.ts";
 import type { Body, RequestType } from "../../guardrails/types.ts";
 import type { Span, StreamText, WindowChecks } from "../../guardrails/window.ts";
 import { parseExact } from "../../lib/exact-numbers.ts";
 import { isObject, parseJson } from "../../lib/json.ts";
 import { decodeJsonText, type JsonPlace, jsonStart, readJsonText } from "../../lib/json-text.ts";
 import { cleanEvent, dataOf, isEvent, lineEnds, splitEvents } from "./clean-event.ts";
-import { dropTokens, readEventTexts, type TextPlace, textAt, writeText } from "./stream-texts.ts";
 
 /** Most characters of events that wait behind a text. */
 const maxWaiting = 1024 * 1024;
@@ -96,7 +102,7 @@ class EventForm {
   }
 
   /** The form of an event; undefined where it holds more than one piece of plain text, or does not show which it is. */
-  static of(data: string, places: readonly TextPlace[], segments: readonly Segment[]): EventForm | undefined {
+  static of(data: string, places: readonly StringPlace[], segments: readonly Segment[]): EventForm | undefined {
     const [place, other] = places;
     const [segment] = segments;
     if (!place || !segment || other || place.name === undefined) return undefined;
@@ -160,7 +166,7 @@ export class EventWindow {
 
   /** The events that still wait, at the end of the response. */
   async finish(): Promise<readonly string[]> {
-    this.#endTexts("");
+    this.#endStrings("");
     await this.#lookAtDue();
     return this.#release(true);
   }
@@ -183,22 +189,22 @@ export class EventWindow {
       return;
     }
     const event = data === "[DONE]" ? undefined : parseJson(data);
-    if (data === "[DONE]") this.#endTexts("");
+    if (data === "[DONE]") this.#endStrings("");
     if (!isObject(event)) {
       const segments = data === "[DONE]" ? [] : [this.#addWhole(data)];
       this.#waiting.push({ written, data, segments });
       return;
     }
-    const { places, ends } = readEventTexts(this.#source.requestType, event, this.#source.request);
+    const { places, ends } = readEventStrings(this.#source.requestType, event, this.#source.request);
     const segments = places.map((place) => this.#addText(place));
     this.#waiting.push({ written, data, segments });
     this.#form = ends.length === 0 ? EventForm.of(data, places, segments) : undefined;
-    for (const name of ends) this.#endTexts(name);
+    for (const name of ends) this.#endStrings(name);
   }
 
-  #addText(place: TextPlace): Segment {
+  #addText(place: StringPlace): Segment {
     const { name, isJson, isRepeat } = place;
-    const written = textAt(place);
+    const written = stringAt(place);
     if (name === undefined) return this.#addWhole(written, { isJson, isRepeat });
     const text = this.#checks.textOf(name);
     if (!isJson) return this.#grow(text, written, isRepeat);
@@ -228,8 +234,8 @@ export class EventWindow {
     return { text, start, end: text.end, json: undefined };
   }
 
-  #endTexts(name: string): void {
-    for (const text of this.#checks.textsOf(name)) {
+  #endStrings(name: string): void {
+    for (const text of this.#checks.startingWith(name)) {
       if (text.isEnded) continue;
       text.isEnded = true;
       this.#due.set(text, { isEnd: true, isRepeat: false });
@@ -287,18 +293,18 @@ export class EventWindow {
     const { value, write } = parseExact(data);
     // the same object was read when the event came
     const event = value as Body;
-    const { places } = readEventTexts(this.#source.requestType, event, this.#source.request);
+    const { places } = readEventStrings(this.#source.requestType, event, this.#source.request);
     for (const [index, place] of places.entries()) {
       const segment = segments[index];
       if (!segment) continue;
       const spans = [...segment.text.spans].sort((one, other) => one.start - other.start);
-      const before = textAt(place);
+      const before = stringAt(place);
       const { start, end } = segment;
       const isJson = this.#source.isJson === true;
       const rewritten = segment.json
         ? rewriteJson(before, segment, spans)
         : rewritePlain(before, { start, end, spans }, isJson);
-      writeText(place, rewritten);
+      writeString(place, rewritten);
     }
     dropTokens(event, places);
     return write(event);

@@ -8,7 +8,7 @@ import type { ChatRequest } from "../../schemas/chat.ts";
 import { toWholeResponse } from "../cache/whole-response.ts";
 import { asksForUsage } from "../facts/operation-facts.ts";
 import { findCitations } from "./citations.ts";
-import { afterEarlier, joinTexts, notRun } from "./joined-text.ts";
+import { afterEarlier, joinText, notRun } from "./joined-text.ts";
 import { runRounds } from "./run-rounds.ts";
 import { isMessagesSearch, isOpenaiSearch, wishOfChat } from "./search-wish.ts";
 import type { LiveRound, RoundForm, Say } from "./tool-rounds.ts";
@@ -88,7 +88,7 @@ class ChatRounds implements RoundForm {
   async answer(body: Item, _say: Say): Promise<boolean> {
     const message = messageOf(body);
     for (const name of joined) {
-      const text = joinTexts(this.#written[name], stringOf(message[name]));
+      const text = joinText(this.#written[name], stringOf(message[name]));
       if (text !== undefined) this.#written[name] = text;
     }
     const calls = objectsIn(message.tool_calls);

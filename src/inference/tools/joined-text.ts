@@ -5,7 +5,7 @@ export const notRun = "This call was not run, because it was made beside a web s
 const separator = "\n\n";
 
 /** The text of two rounds as one; undefined without any. */
-export function joinTexts(one: string | undefined, other: string | undefined): string | undefined {
+export function joinText(one: string | undefined, other: string | undefined): string | undefined {
   if (one === undefined || one === "") return other ?? one;
   return other === undefined || other === "" ? one : `${one}${separator}${other}`;
 }

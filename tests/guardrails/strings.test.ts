@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { readText, writeText } from "../../src/guardrails/texts.ts";
+import { readStrings, writeStrings } from "../../src/guardrails/strings/bodies.ts";
 import type { Body, Phase, RequestType, Scope } from "../../src/guardrails/types.ts";
 
 /** Strings of a body, and how they are found. */
@@ -9,7 +9,7 @@ interface Case {
   requestType: RequestType;
   body: Body;
   /** By scope; `last` where only one is given. */
-  texts: readonly string[] | Partial<Record<Scope, readonly string[]>>;
+  strings: readonly string[] | Partial<Record<Scope, readonly string[]>>;
   phase?: Phase;
 }
 
@@ -34,7 +34,7 @@ const requests: readonly Case[] = [
         },
       ],
     },
-    texts: {
+    strings: {
       last: ["one", "two"],
       user: ["first", "one", "two"],
       all: ["rules", "first", "answer", '{"a":1}', "one", "two"],
@@ -52,7 +52,7 @@ const requests: readonly Case[] = [
         { role: "tool", content: [{ type: "text", text: "two" }] },
       ],
     },
-    texts: { last: ["one", "two"], user: ["ask"], all: ["ask", "old", "{}", "{}", "one", "two"] },
+    strings: { last: ["one", "two"], user: ["ask"], all: ["ask", "old", "{}", "{}", "one", "two"] },
   },
   {
     name: "a chat whose last message follows results of tools",
@@ -63,7 +63,7 @@ const requests: readonly Case[] = [
         { role: "user", content: "next" },
       ],
     },
-    texts: { last: ["next"] },
+    strings: { last: ["next"] },
   },
   {
     name: "calls of the older form and of custom tools",
@@ -74,13 +74,13 @@ const requests: readonly Case[] = [
         { role: "assistant", tool_calls: [{ type: "custom", custom: { name: "f", input: "free" } }] },
       ],
     },
-    texts: { last: ["free"], all: ["older", "free"] },
+    strings: { last: ["free"], all: ["older", "free"] },
   },
-  { name: "a chat without messages", requestType: "chatComplete", body: {}, texts: [] },
-  { name: "a chat of other things", requestType: "chatComplete", body: { messages: [7, null, "x"] }, texts: [] },
-  { name: "a prompt", requestType: "complete", body: { prompt: "say" }, texts: ["say"] },
-  { name: "prompts", requestType: "complete", body: { prompt: ["one", "two"] }, texts: ["one", "two"] },
-  { name: "a prompt of tokens", requestType: "complete", body: { prompt: [1, 2] }, texts: [] },
+  { name: "a chat without messages", requestType: "chatComplete", body: {}, strings: [] },
+  { name: "a chat of other things", requestType: "chatComplete", body: { messages: [7, null, "x"] }, strings: [] },
+  { name: "a prompt", requestType: "complete", body: { prompt: "say" }, strings: ["say"] },
+  { name: "prompts", requestType: "complete", body: { prompt: ["one", "two"] }, strings: ["one", "two"] },
+  { name: "a prompt of tokens", requestType: "complete", body: { prompt: [1, 2] }, strings: [] },
   {
     name: "messages",
     requestType: "messages",
@@ -99,7 +99,7 @@ const requests: readonly Case[] = [
         },
       ],
     },
-    texts: {
+    strings: {
       last: ["found", "plain", "go on"],
       user: ["first", "found", "plain", "go on"],
       all: ["first", "x", "y", "found", "plain", "go on", "rules"],
@@ -109,7 +109,7 @@ const requests: readonly Case[] = [
     name: "a request for a response, its input a text",
     requestType: "createModelResponse",
     body: { input: "ask", instructions: "rules" },
-    texts: { last: ["ask"], user: ["ask"], all: ["ask", "rules"] },
+    strings: { last: ["ask"], user: ["ask"], all: ["ask", "rules"] },
   },
   {
     name: "a request for a response, its input items",
@@ -126,7 +126,7 @@ const requests: readonly Case[] = [
         { type: "reasoning", summary: [{ type: "summary_text", text: "thought" }] },
       ],
     },
-    texts: {
+    strings: {
       last: ["first", "one", '{"a":1}', "found", "parts", "free", "thought"],
       user: ["first", "one"],
       all: ["first", "one", '{"a":1}', "found", "parts", "free", "thought", "rules"],
@@ -143,7 +143,7 @@ const requests: readonly Case[] = [
         { role: "user", parts: [{ functionResponse: { name: "f", response: { b: "y" } } }, { text: "go on" }] },
       ],
     },
-    texts: {
+    strings: {
       last: ["y", "go on"],
       user: ["first", "y", "go on"],
       all: ["first", "x", "y", "go on", "rules"],
@@ -156,35 +156,35 @@ const requests: readonly Case[] = [
       system_instruction: { parts: { text: "rules" } },
       contents: [{ parts: [{ function_call: { name: "f", args: "x" } }, { function_response: { response: ["y"] } }] }],
     },
-    texts: { last: ["x", "y"], user: ["x", "y"], all: ["x", "y", "rules"] },
+    strings: { last: ["x", "y"], user: ["x", "y"], all: ["x", "y", "rules"] },
   },
   {
     name: "one turn and one part of the Gemini API, in no list",
     requestType: "generateContent",
     body: { contents: { parts: { text: "ask" } } },
-    texts: { last: ["ask"], user: ["ask"], all: ["ask"] },
+    strings: { last: ["ask"], user: ["ask"], all: ["ask"] },
   },
-  { name: "an input to embed", requestType: "embed", body: { input: "say" }, texts: ["say"] },
+  { name: "an input to embed", requestType: "embed", body: { input: "say" }, strings: ["say"] },
   {
     name: "inputs to embed",
     requestType: "embed",
     body: { input: ["one", { text: "two" }, { image: "data:" }] },
-    texts: ["one", "two"],
+    strings: ["one", "two"],
   },
-  { name: "tokens to embed", requestType: "embed", body: { input: [[1], [2]] }, texts: [] },
+  { name: "tokens to embed", requestType: "embed", body: { input: [[1], [2]] }, strings: [] },
   {
     name: "an input to embed of the Gemini API",
     requestType: "embed",
     body: { content: { parts: [{ text: "one" }] } },
-    texts: ["one"],
+    strings: ["one"],
   },
   {
     name: "inputs to embed of the Gemini API",
     requestType: "embed",
     body: { requests: [{ content: { parts: [{ text: "one" }] } }, { content: { parts: { text: "two" } } }] },
-    texts: ["one", "two"],
+    strings: ["one", "two"],
   },
-  { name: "what is passed on unread", requestType: "proxy", body: { input: "x", messages: ["y"] }, texts: [] },
+  { name: "what is passed on unread", requestType: "proxy", body: { input: "x", messages: ["y"] }, strings: [] },
 ];
 
 const answers: readonly Case[] = [
@@ -198,7 +198,7 @@ const answers: readonly Case[] = [
         { index: 2, message: { role: "assistant", content: [{ type: "text", text: "parts" }] } },
       ],
     },
-    texts: ["one", '{"a":1}', "parts"],
+    strings: ["one", '{"a":1}', "parts"],
   },
   {
     name: "a chat's message with the blocks it is made of",
@@ -218,7 +218,7 @@ const answers: readonly Case[] = [
         },
       ],
     },
-    texts: ["one two", "hm"],
+    strings: ["one two", "hm"],
   },
   {
     name: "a chat's message with blocks of their own",
@@ -236,13 +236,13 @@ const answers: readonly Case[] = [
         },
       ],
     },
-    texts: ["one", "other", "hm"],
+    strings: ["one", "other", "hm"],
   },
   {
     name: "choices of a prompt",
     requestType: "complete",
     body: { choices: [{ text: "a" }, { text: "b" }] },
-    texts: ["a", "b"],
+    strings: ["a", "b"],
   },
   {
     name: "messages",
@@ -254,7 +254,7 @@ const answers: readonly Case[] = [
         { type: "tool_use", id: "t", name: "f", input: { a: { b: "deep" } } },
       ],
     },
-    texts: ["hm", "one", "deep"],
+    strings: ["hm", "one", "deep"],
   },
   {
     name: "a response",
@@ -272,7 +272,7 @@ const answers: readonly Case[] = [
         { type: "function_call", name: "f", arguments: "{}" },
       ],
     },
-    texts: ["thought", "said", "no", "{}"],
+    strings: ["thought", "said", "no", "{}"],
   },
   {
     name: "candidates of the Gemini API",
@@ -284,17 +284,17 @@ const answers: readonly Case[] = [
         { finishReason: "SAFETY" },
       ],
     },
-    texts: ["one", "x", "two"],
+    strings: ["one", "x", "two"],
   },
-  { name: "vectors", requestType: "embed", body: { data: [{ embedding: [1] }], text: "x" }, texts: [] },
-  { name: "what is passed on unread", requestType: "proxy", body: { choices: [{ text: "x" }] }, texts: [] },
+  { name: "vectors", requestType: "embed", body: { data: [{ embedding: [1] }], text: "x" }, strings: [] },
+  { name: "what is passed on unread", requestType: "proxy", body: { choices: [{ text: "x" }] }, strings: [] },
 ];
 
 const cases = [
   ...requests.map((one) => ({ phase: before, ...one })),
   ...answers.map((one) => ({ phase: after, ...one })),
-].flatMap(({ texts, ...one }) =>
-  Object.entries(Array.isArray(texts) ? { last: texts as readonly string[] } : texts).map(([scope, wanted]) => ({
+].flatMap(({ strings, ...one }) =>
+  Object.entries(Array.isArray(strings) ? { last: strings as readonly string[] } : strings).map(([scope, wanted]) => ({
     ...one,
     scope: scope as Scope, // a key of the table
     wanted: wanted as readonly string[], // its value
@@ -312,24 +312,24 @@ for (const { name, phase, requestType, body, scope, wanted } of cases) {
   const place = { phase, requestType };
   const what = `${name} ${phase === before ? "before" : "after"} the call, scope ${scope}`;
 
-  test(`readText() of ${what}`, () => {
-    assert.deepEqual(readText(place, freeze(body), scope), wanted);
+  test(`readStrings() of ${what}`, () => {
+    assert.deepEqual(readStrings(place, freeze(body), scope), wanted);
   });
 
-  test(`writeText() to ${what}`, () => {
-    const texts = wanted.map((_, index) => `new ${index}`);
-    const written = writeText(place, freeze(body), { scope, texts });
-    assert.deepEqual(readText(place, written, scope), texts);
+  test(`writeStrings() to ${what}`, () => {
+    const strings = wanted.map((_, index) => `new ${index}`);
+    const written = writeStrings(place, freeze(body), { scope, strings });
+    assert.deepEqual(readStrings(place, written, scope), strings);
   });
 
-  test(`writeText() leaves ${what} unchanged for null`, () => {
-    assert.equal(writeText(place, freeze(body), { scope, texts: wanted.map(() => null) }), body);
-    assert.equal(writeText(place, body, { scope, texts: [] }), body);
-    assert.equal(writeText(place, body, { scope, texts: wanted }), body);
+  test(`writeStrings() leaves ${what} unchanged for null`, () => {
+    assert.equal(writeStrings(place, freeze(body), { scope, strings: wanted.map(() => null) }), body);
+    assert.equal(writeStrings(place, body, { scope, strings: [] }), body);
+    assert.equal(writeStrings(place, body, { scope, strings: wanted }), body);
   });
 }
 
-test("writeText() changes one part, and preserves everything around it", () => {
+test("writeStrings() changes one part, and preserves everything around it", () => {
   const image = { type: "image_url", image_url: { url: "https://x/y.png" } };
   const message = (text: string) => ({
     role: "user",
@@ -338,26 +338,26 @@ test("writeText() changes one part, and preserves everything around it", () => {
   });
   const place = { phase: before, requestType: "chatComplete" } as const;
   const body = freeze({ model: "m", messages: [{ role: "system", content: "two" }, message("two")], top_p: 1 });
-  const written = writeText(place, body, { scope: "last", texts: [null, "[cut]"] });
+  const written = writeStrings(place, body, { scope: "last", strings: [null, "[cut]"] });
   assert.deepEqual(written, { model: "m", messages: [{ role: "system", content: "two" }, message("[cut]")], top_p: 1 });
 });
 
-test("writeText() can leave a text empty", () => {
+test("writeStrings() can leave a text empty", () => {
   const place = { phase: before, requestType: "complete" } as const;
-  assert.deepEqual(writeText(place, { prompt: ["a", "b"] }, { scope: "last", texts: ["", null] }), {
+  assert.deepEqual(writeStrings(place, { prompt: ["a", "b"] }, { scope: "last", strings: ["", null] }), {
     prompt: ["", "b"],
   });
 });
 
-test("writeText() changes the strings of object arguments, and nothing else", () => {
+test("writeStrings() changes the strings of object arguments, and nothing else", () => {
   const place = { phase: after, requestType: "messages" } as const;
   const toolUse = (text: string) => ({
     content: [{ type: "tool_use", name: "f", input: { a: [1, text, null], b: true } }],
   });
-  assert.deepEqual(writeText(place, freeze(toolUse("x")), { scope: "last", texts: ["y"] }), toolUse("y"));
+  assert.deepEqual(writeStrings(place, freeze(toolUse("x")), { scope: "last", strings: ["y"] }), toolUse("y"));
 });
 
-test("writeText() makes the blocks of a message say what its content says", () => {
+test("writeStrings() makes the blocks of a message say what its content says", () => {
   const place = { phase: after, requestType: "chatComplete" } as const;
   const thought = { type: "thinking", thinking: "hm", signature: "s" };
   const answer = (content: string, ...said: string[]) => ({
@@ -371,9 +371,9 @@ test("writeText() makes the blocks of a message say what its content says", () =
       },
     ],
   });
-  const written = writeText(place, freeze(answer("my secret", "my ", "secret")), {
+  const written = writeStrings(place, freeze(answer("my secret", "my ", "secret")), {
     scope: "last",
-    texts: ["my [cut]"],
+    strings: ["my [cut]"],
   });
   assert.deepEqual(written, answer("my [cut]", "my [cut]"));
 });
@@ -381,7 +381,7 @@ test("writeText() makes the blocks of a message say what its content says", () =
 test("reasoning, refusals, transcripts and documents of messages count as text", () => {
   const message = { content: "a", refusal: "b", reasoning_content: "c", audio: { id: "x", transcript: "d" } };
   const chat = { phase: "afterRequestHook", requestType: "chatComplete" } as const;
-  assert.deepEqual(readText(chat, { choices: [{ message }] }, "last"), ["a", "b", "c", "d"]);
+  assert.deepEqual(readStrings(chat, { choices: [{ message }] }, "last"), ["a", "b", "c", "d"]);
   const content = [
     { type: "thinking", thinking: "a", signature: "s" },
     { type: "document", source: { type: "text", media_type: "text/plain", data: "b" } },
@@ -390,7 +390,7 @@ test("reasoning, refusals, transcripts and documents of messages count as text",
     { type: "search_result", source: "https://example.com", content: [{ type: "text", text: "d" }] },
   ];
   const messages = { phase: "beforeRequestHook", requestType: "messages" } as const;
-  assert.deepEqual(readText(messages, { messages: [{ role: "user", content }] }, "last"), ["a", "b", "c", "d"]);
+  assert.deepEqual(readStrings(messages, { messages: [{ role: "user", content }] }, "last"), ["a", "b", "c", "d"]);
 });
 
 test("details of reasoning count as text, and are rewritten", () => {
@@ -401,21 +401,21 @@ test("details of reasoning count as text, and are rewritten", () => {
     { type: "reasoning.encrypted", data: "AAAA", index: 2 },
   ];
   const body = freeze({ choices: [{ message: { content: "a", reasoning_details: details } }] });
-  assert.deepEqual(readText(place, body, "last"), ["a", "my secret", "a secret"]);
-  const written = writeText(place, body, { scope: "last", texts: [null, "[cut]", "[cut]"] });
+  assert.deepEqual(readStrings(place, body, "last"), ["a", "my secret", "a secret"]);
+  const written = writeStrings(place, body, { scope: "last", strings: [null, "[cut]", "[cut]"] });
   assert.doesNotMatch(JSON.stringify(written), /secret/);
 });
 
-test("writeText() changes reasoning in every field of a message that has it", () => {
+test("writeStrings() changes reasoning in every field of a message that has it", () => {
   const place = { phase: after, requestType: "chatComplete" } as const;
   const message = { content: "a", reasoning_content: "my secret" };
   const blocks = [
     { type: "thinking", thinking: "my " },
     { type: "thinking", thinking: "secret" },
   ];
-  const written = writeText(place, freeze({ choices: [{ message: { ...message, content_blocks: blocks } }] }), {
+  const written = writeStrings(place, freeze({ choices: [{ message: { ...message, content_blocks: blocks } }] }), {
     scope: "last",
-    texts: [null, "[cut]"],
+    strings: [null, "[cut]"],
   });
   assert.doesNotMatch(JSON.stringify(written), /secret/);
 });
@@ -446,9 +446,9 @@ for (const [requestType, body] of [
 ] as const) {
   test(`text is found in ${JSON.stringify(body)}`, () => {
     const place = { phase: before, requestType } as const;
-    const found = readText(place, body, "last");
+    const found = readStrings(place, body, "last");
     assert.ok(found.includes("secret"));
-    const written = writeText(place, freeze(body as Body), { scope: "last", texts: found.map(() => "cut") });
+    const written = writeStrings(place, freeze(body as Body), { scope: "last", strings: found.map(() => "cut") });
     assert.doesNotMatch(JSON.stringify(written), /secret/);
   });
 }

@@ -1,8 +1,93 @@
-import { memoizeText } from "../lib/bounded-map.ts";
-import { readDataUrl } from "../lib/data-url.ts";
-import { isObject } from "../lib/json.ts";
-import { isCoded, isMediaType, isWireWord, statedType } from "./leaves.ts";
-import type { Body } from "./types.ts";
+import { memoizeText } from "../../lib/bounded-map.ts";
+import { readDataUrl } from "../../lib/data-url.ts";
+import { isObject } from "../../lib/json.ts";
+import { visitJson } from "../../lib/json-strings.ts";
+import type { Body } from "../types.ts";
+import { isCoded, isMediaType, statedType } from "./coded-files.ts";
+
+/** Words of the APIs and of JSON Schema for kinds and roles; they carry no content of the caller. */
+const wireWords: ReadonlySet<string> = new Set([
+  "system",
+  "user",
+  "assistant",
+  "tool",
+  "developer",
+  "function",
+  "model",
+  "custom",
+  "auto",
+  "none",
+  "any",
+  "required",
+  "object",
+  "string",
+  "number",
+  "integer",
+  "boolean",
+  "array",
+  "null",
+  "enum",
+  "json_schema",
+  "json_object",
+  "OBJECT",
+  "STRING",
+  "NUMBER",
+  "INTEGER",
+  "BOOLEAN",
+  "ARRAY",
+  "NULL",
+  "AUTO",
+  "ANY",
+  "NONE",
+  "VALIDATED",
+  "text",
+  "input_text",
+  "output_text",
+  "refusal",
+  "message",
+  "reasoning",
+  "thinking",
+  "redacted_thinking",
+  "summary_text",
+  "image",
+  "image_url",
+  "input_image",
+  "input_audio",
+  "audio",
+  "video",
+  "file",
+  "input_file",
+  "document",
+  "content",
+  "tool_use",
+  "tool_result",
+  "server_tool_use",
+  "search_result",
+  "function_call",
+  "function_call_output",
+  "base64",
+  "url",
+  "ephemeral",
+  "enabled",
+  "disabled",
+  "adaptive",
+  "default",
+  "low",
+  "medium",
+  "high",
+  "minimal",
+  "float",
+  "wav",
+  "mp3",
+]);
+
+/** Longer strings are not looked up: that would read all of them. */
+const longestWord = Math.max(...[...wireWords].map(({ length }) => length));
+
+/** Whether a string is a word of the APIs or of JSON Schema. */
+export function isWireWord(text: string): boolean {
+  return text.length <= longestWord && wireWords.has(text);
+}
 
 /**
  * Members of responses and their events whose values are keywords of the APIs, names of models, or media types
@@ -55,8 +140,8 @@ const idForm = /^id$|(?:_id|Id|_ids|Ids)$/;
 const word = /^[\w.:/+=|~-]{1,256}$/;
 const modelWord = /^[\w.:/@+=|~-]{1,256}$/;
 
-/** Members that only the provider can read. */
-const sealedForm = /^(?:signature|thought_?[sS]ignature|encrypted_\w+)$/;
+/** Members that only the provider can read, in its own encoding. */
+export const sealedForm = /^(?:signature|thought_?[sS]ignature|encrypted_\w+)$/;
 /** Padding of streamed events. */
 const padding = /^[A-Za-z0-9]{1,64}$/;
 /** Members that hold a file as base64. */
@@ -75,7 +160,7 @@ const fileMembers: ReadonlySet<string> = new Set([
 ]);
 
 /** What stands beside a string. */
-type Holder = Readonly<Record<string | number, unknown>>;
+export type Holder = Readonly<Record<string | number, unknown>>;
 
 /** What the name of a member says of its strings. */
 type MemberKind = "text" | "keyword" | "model" | "padding" | "sealed" | "file";
@@ -166,21 +251,12 @@ export class RequestStrings {
 
   has(text: string): boolean {
     if (!this.#strings) {
-      this.#strings = new Set();
-      collect(this.#body, this.#strings);
+      const strings = new Set<string>();
+      const add = (one: string): void => void strings.add(one);
+      visitJson(this.#body, { string: add, name: add });
+      this.#strings = strings;
     }
     return this.#strings.has(text);
-  }
-}
-
-function collect(value: unknown, found: Set<string>): void {
-  if (typeof value === "string") found.add(value);
-  else if (Array.isArray(value)) for (const item of value) collect(item, found);
-  else if (isObject(value)) {
-    for (const [name, inner] of Object.entries(value)) {
-      found.add(name);
-      collect(inner, found);
-    }
   }
 }
 
@@ -189,7 +265,8 @@ export const jsonMembers: ReadonlySet<string> = new Set(["arguments", "partial_j
 
 /** Objects whose names of members a model or a tool chooses. */
 const ownNames: ReadonlySet<string> = new Set(["arguments", "input", "args", "response", "env", "metadata"]);
-const isMemberName = memoizeText(mostNames, (name) => /^[\w$.:-]{1,64}$/.test(name), longestName);
+/** Whether a name is in the style of APIs. */
+export const isMemberName = memoizeText(mostNames, (name) => /^[\w$.:-]{1,64}$/.test(name), longestName);
 
 /** Whether the name of a member is text: one that no API has, or that a model chose. */
 export function isNameText(name: string, isOwn: boolean): boolean {

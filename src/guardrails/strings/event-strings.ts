@@ -1,3 +1,7 @@
+import { isObject, objectsIn, parseJson } from "../../lib/json.ts";
+import { decodeJsonText, type JsonPlace, jsonStart } from "../../lib/json-text.ts";
+import { readEvents } from "../../lib/sse.ts";
+import type { Body, RequestType } from "../types.ts";
 import {
   hasOwnNames,
   isNameText,
@@ -9,14 +13,10 @@ import {
   type RequestStrings,
   readTokens,
   tokenMembers,
-} from "../../guardrails/members.ts";
-import type { Body, RequestType } from "../../guardrails/types.ts";
-import { isObject, objectsIn, parseJson } from "../../lib/json.ts";
-import { decodeJsonText, type JsonPlace, jsonStart } from "../../lib/json-text.ts";
-import { readEvents } from "../../lib/sse.ts";
+} from "./member-kinds.ts";
 
 /** A string of an event that a client may show. */
-export interface TextPlace {
+export interface StringPlace {
   /** The object or list that holds it, and under which key. */
   readonly holder: Record<string | number, unknown>;
   readonly key: string | number;
@@ -31,13 +31,13 @@ export interface TextPlace {
 }
 
 /** The text at a place. */
-export function textAt({ holder, key, stands }: TextPlace): string {
+export function stringAt({ holder, key, stands }: StringPlace): string {
   return stands ? stands.text : String(holder[key]);
 }
 
 /** The text in one event. */
-interface EventTexts {
-  readonly places: TextPlace[];
+interface EventStrings {
+  readonly places: StringPlace[];
   /** Beginnings of the names of the parts that end with it. */
   readonly ends: string[];
 }
@@ -55,8 +55,8 @@ interface WholeValue {
 }
 
 /** Collects the strings of one event: of members that nobody knows too. */
-class Collector implements EventTexts {
-  readonly places: TextPlace[] = [];
+class Collector implements EventStrings {
+  readonly places: StringPlace[] = [];
   readonly ends: string[] = [];
   readonly #request: RequestStrings;
 
@@ -105,7 +105,7 @@ class Collector implements EventTexts {
     }
   }
 
-  #addStanding(holder: Holder, key: string, stands: NonNullable<TextPlace["stands"]>, name?: string): void {
+  #addStanding(holder: Holder, key: string, stands: NonNullable<StringPlace["stands"]>, name?: string): void {
     if (stands.text === "") return;
     this.places.push({ holder, key, name, isJson: false, isRepeat: stands.for === "tokens", stands });
   }
@@ -318,7 +318,7 @@ function readCall(
 }
 
 /** The strings of a streamed event that a client may show. Unknown members are read too. */
-export function readEventTexts(requestType: RequestType, event: Body, request: RequestStrings): EventTexts {
+export function readEventStrings(requestType: RequestType, event: Body, request: RequestStrings): EventStrings {
   const found = new Collector(request);
   // its strings are replaced in place
   const open = event as Holder;
@@ -332,7 +332,7 @@ export function readEventTexts(requestType: RequestType, event: Body, request: R
 }
 
 /** Removes what repeats the text of a changed event token by token. */
-export function dropTokens(event: Body, places: readonly TextPlace[]): void {
+export function dropTokens(event: Body, places: readonly StringPlace[]): void {
   const holders: readonly Holder[] = [
     ...objectsIn(event.choices),
     ...objectsIn(event.candidates),
@@ -345,7 +345,7 @@ export function dropTokens(event: Body, places: readonly TextPlace[]): void {
 }
 
 /** Writes the changed text of a place into its event. Tokens are dropped, not written. */
-export function writeText({ holder, key, stands }: TextPlace, text: string): void {
+export function writeString({ holder, key, stands }: StringPlace, text: string): void {
   if (stands?.for === "tokens" || text === stands?.text) return;
   const value = holder[key];
   if (!stands) {
@@ -357,13 +357,13 @@ export function writeText({ holder, key, stands }: TextPlace, text: string): voi
 }
 
 /** The strings of a whole stream: those of its events, or what the events add up to. */
-export function readStreamTexts(requestType: RequestType, text: string, request: RequestStrings): string[] {
+export function readStreamStrings(requestType: RequestType, text: string, request: RequestStrings): string[] {
   const [whole, grown] = [new Set<string>(), new Map<string, { text: string; json: JsonPlace }>()];
   for (const { data } of readEvents(text)) {
     const event = parseJson(data);
     if (!isObject(event)) continue;
-    for (const place of readEventTexts(requestType, event, request).places) {
-      const said = textAt(place);
+    for (const place of readEventStrings(requestType, event, request).places) {
+      const said = stringAt(place);
       const known = grown.get(place.name ?? "") ?? { text: "", json: jsonStart };
       const read = place.isJson ? decodeJsonText(said, known.json) : { text: said, place: jsonStart };
       if (place.name === undefined) whole.add(read.text);
