@@ -39,6 +39,9 @@ export const uploadTimes = { totalMs: 30 * 60_000, silenceMs: 60_000 };
 /** A body this small is read at once, within the idle limit. */
 const smallBody = 64 * 1024;
 
+/** Room for the beginning of a body whose length is not declared: most responses of models are not much longer. */
+const firstRoom = 4 * 1024;
+
 /** Parsing a body this large takes milliseconds. */
 const largeBody = 1024 * 1024;
 
@@ -110,7 +113,7 @@ async function readCounted(
 ): Promise<Uint8Array> {
   const { reserve } = bounds;
   if (expected !== undefined) await makeRoom(reserve, expected, body);
-  let bytes = new Uint8Array(expected ?? smallBody);
+  let bytes = new Uint8Array(expected ?? firstRoom);
   let length = 0;
   const reader = body.getReader();
   const clock = watchReader(reader, bounds);
@@ -128,7 +131,7 @@ async function readCounted(
       if (length + value.length > bounds.bytes) throw new BodyError("too_large");
       if (length + value.length > bytes.length) {
         const room = Math.max(Math.min(bytes.length * 2, bounds.bytes), length + value.length);
-        await makeRoom(reserve, room, reader);
+        if (room > smallBody) await makeRoom(reserve, room, reader);
         const larger = new Uint8Array(room);
         larger.set(bytes.subarray(0, length));
         bytes = larger;
