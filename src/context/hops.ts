@@ -31,6 +31,7 @@ export class Hops {
 
   /** Header value for a request on behalf of another. */
   next(headers: HeaderMap): string {
+    if (headers.get(hopHeader) === undefined) return this.#id;
     return [...readHops(headers), this.#id].slice(-maxHops).join(", ");
   }
 

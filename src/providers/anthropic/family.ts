@@ -15,6 +15,8 @@ export interface ClaudeFamily {
   hasOutputConfig: boolean;
   /** Leaves the text of its thinking out unless it is asked for. */
   hidesThinking: boolean;
+  /** Takes turns of the role `system` in mid conversation, where its host does. */
+  takesSystemTurns: boolean;
   /** `max_tokens` to send when the caller sets none. */
   defaultMaxTokens: number;
 }
@@ -26,7 +28,8 @@ const usualMaxTokens = 8_192;
 
 /** Capabilities of a model, by its name in any host's spelling. */
 export function familyOf(model: string, { modelFacts }: Pick<ConversionOptions, "modelFacts"> = {}): ClaudeFamily {
-  const { thinking, sampling, responseSchemas, maxOutputTokens }: ModelFacts = { ...factsOf(model), ...modelFacts };
+  const facts: ModelFacts = modelFacts ? { ...factsOf(model), ...modelFacts } : factsOf(model);
+  const { thinking, sampling, responseSchemas, systemTurns = false, maxOutputTokens } = facts;
   const isAdaptive = thinking === "adaptive" || thinking === "either";
   return {
     isAdaptive,
@@ -34,12 +37,7 @@ export function familyOf(model: string, { modelFacts }: Pick<ConversionOptions, 
     takesOneSampler: sampling === "one",
     hasOutputConfig: responseSchemas !== "beta",
     hidesThinking: thinking === "adaptive",
+    takesSystemTurns: systemTurns,
     defaultMaxTokens: Math.min(usualMaxTokens, maxOutputTokens ?? usualMaxTokens),
   };
-}
-
-/** Whether a model takes turns of the role `system` in mid conversation, where its host does. */
-export function takesSystemTurns(model: string, { modelFacts }: Pick<ConversionOptions, "modelFacts">): boolean {
-  const { systemTurns = false }: ModelFacts = { ...factsOf(model), ...modelFacts };
-  return systemTurns;
 }

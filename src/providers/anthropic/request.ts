@@ -3,7 +3,7 @@ import type { ChatRequest } from "../../schemas/chat.ts";
 import type { ConversionOptions } from "../core/types.ts";
 import { isKnownMember, passUnknown } from "../shared/known.ts";
 import { markPrefix } from "./cache-marks.ts";
-import { type ClaudeFamily, familyOf, takesSystemTurns } from "./family.ts";
+import { type ClaudeFamily, familyOf } from "./family.ts";
 import { countLeading, hasCallWithoutThinking, placeInstructions, toSystem, toTurns } from "./messages.ts";
 import { refuse } from "./parts.ts";
 import { toAnswerSchema } from "./schema.ts";
@@ -161,9 +161,8 @@ const ownMembers = ["cache_control", "context_management"] as const;
 
 /** Fields that are forwarded to the provider. */
 function passedMembers(request: ChatRequest, { drop }: ConversionOptions): Members {
-  const own = Object.fromEntries(
-    ownMembers.flatMap((name) => (isObject(request[name]) ? [[name, request[name]]] : [])),
-  );
+  const own: Members = {};
+  for (const name of ownMembers) if (isObject(request[name])) own[name] = request[name];
   const isSwitchedOff = (name: string) => isKnownMember(name) && request[name] === false;
   const takes = (name: string) => mappedMembers.has(name) || Object.hasOwn(own, name) || isSwitchedOff(name);
   return { ...passUnknown(request, takes, { drop }), ...own };
@@ -175,13 +174,12 @@ function toMaxTokens(request: ChatRequest, family: ClaudeFamily, { thinking }: T
   return readMaxTokens(request) ?? family.defaultMaxTokens + (Number.isSafeInteger(budget) ? budget : 0);
 }
 
-/** Betas for the body: those of the request and those of the client's header. */
+/** Betas for the body, of a host that has them there: those of the request and those of the client's header. */
 export function bodyBetas(
   ofBody: readonly string[],
   host: ClaudeHost,
   { clientHeader, drop }: ConversionOptions,
 ): string[] {
-  if (!host.hasBetasInBody) return [];
   const taken = (asked: readonly string[], member: string): string[] => {
     const known = asked.flatMap((beta) => (host.betas ? (host.betas.get(beta) ?? []) : beta));
     if (known.length < asked.length) drop(member);
@@ -193,7 +191,7 @@ export function bodyBetas(
 
 function hostMembers(request: ChatRequest, host: ClaudeHost, options: ConversionOptions): Members {
   const version = host.version === undefined ? undefined : (request.anthropic_version ?? host.version);
-  const betas = bodyBetas(betasOf(request), host, options);
+  const betas = host.hasBetasInBody ? bodyBetas(betasOf(request), host, options) : [];
   return {
     model: request.model,
     ...(request.stream === true && { stream: true }),
@@ -213,7 +211,7 @@ export function toClaudeRequest(request: ChatRequest, options: ConversionOptions
   const family = familyOf(request.model, options);
   const leading = countLeading(request.messages);
   const system = toSystem(request.messages.slice(0, leading), options);
-  const hasSystemTurns = host.hasSystemTurns === true && takesSystemTurns(request.model, options);
+  const hasSystemTurns = host.hasSystemTurns === true && family.takesSystemTurns;
   const messages = toTurns(placeInstructions(request.messages.slice(leading), hasSystemTurns), options);
   const tools = toToolMembers(request, options);
   const mustCall = demandsTool(tools);
@@ -249,6 +247,7 @@ export function leaveOut(members: Members, names: readonly string[], { drop }: C
 
 /** Names in a list of betas: a comma-separated string or an array. */
 export function readBetas(value: unknown): string[] {
+  if (value === undefined) return [];
   const all: unknown[] = typeof value === "string" ? value.split(",") : Array.isArray(value) ? value : [];
   return all.filter((one) => typeof one === "string").flatMap((one) => one.trim() || []);
 }
@@ -262,12 +261,10 @@ function namesFile({ content }: ChatRequest["messages"][number]): boolean {
 /** Betas of a request: those it names, and those its features need (https://docs.claude.com/en/api/beta-headers). */
 export function betasOf(request: Partial<ChatRequest>): string[] {
   const { model = "", messages = [], response_format: format } = request;
+  const betas = new Set(readBetas(request.anthropic_beta));
+  if (messages.some(namesFile)) betas.add("files-api-2025-04-14");
   const hasSchema = isObject(format) && format.type === "json_schema";
-  const betas = [
-    ...readBetas(request.anthropic_beta),
-    ...(messages.some(namesFile) ? ["files-api-2025-04-14"] : []),
-    ...(hasSchema && !familyOf(model).hasOutputConfig ? ["structured-outputs-2025-11-13"] : []),
-    ...(request.service_tier === "fast" ? ["fast-mode-2026-02-01"] : []),
-  ];
-  return [...new Set(betas)];
+  if (hasSchema && !familyOf(model).hasOutputConfig) betas.add("structured-outputs-2025-11-13");
+  if (request.service_tier === "fast") betas.add("fast-mode-2026-02-01");
+  return [...betas];
 }

@@ -46,9 +46,7 @@ export function toUsage(usage: WireUsage | null | undefined, { strict }: Strictn
   const prompt = (usage.input_tokens ?? 0) + read + written;
   const completion = usage.output_tokens ?? 0;
   const thought = usage.output_tokens_details?.thinking_tokens ?? 0;
-  const extra = extraUsage
-    .map((name) => [name, usage[name]] as const)
-    .filter(([, value]) => value !== undefined && value !== null);
+  const extra = strict ? extraUsage.filter((name) => isPaidApart(name, usage[name])) : extraUsage;
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
@@ -56,7 +54,7 @@ export function toUsage(usage: WireUsage | null | undefined, { strict }: Strictn
     prompt_tokens_details: { cached_tokens: read, cache_write_tokens: written },
     completion_tokens_details: { reasoning_tokens: thought },
     ...(read + written > 0 && { cache_read_input_tokens: read, cache_creation_input_tokens: written }),
-    ...Object.fromEntries(extra.filter(([name, value]) => !strict || isPaidApart(name, value))),
+    ...pickExtras(usage, extra),
   };
 }
 
@@ -73,10 +71,14 @@ function extraMembers(blocks: readonly WireBlock[]): object {
   };
 }
 
-/** Further message fields, for responses that need not be strict. */
+/** Those of some fields that have a value. */
 export function pickExtras(message: Readonly<Record<string, unknown>>, names: readonly string[]): object {
-  const extras = names.map((name) => [name, message[name]] as const);
-  return Object.fromEntries(extras.filter(([, value]) => value !== undefined && value !== null));
+  const extras: Record<string, unknown> = {};
+  for (const name of names) {
+    const value = message[name];
+    if (value !== undefined && value !== null) extras[name] = value;
+  }
+  return extras;
 }
 
 /** The chat response from Claude's (https://docs.claude.com/en/api/messages). */

@@ -1,6 +1,6 @@
 import type { MessagesRequest } from "../../schemas/messages.ts";
 import type { ConversionOptions } from "../core/types.ts";
-import { takesSystemTurns } from "./family.ts";
+import { familyOf } from "./family.ts";
 
 type Turn = MessagesRequest["messages"][number];
 type Blocks = Exclude<Turn["content"], string>;
@@ -43,6 +43,6 @@ export function fitSystemTurns<Request extends Pick<MessagesRequest, "model" | "
 ): Request {
   const { model, messages } = request;
   if (!messages.some(({ role }) => role === "system")) return request;
-  if (isServed && takesSystemTurns(model, options)) return request;
+  if (isServed && familyOf(model, options).takesSystemTurns) return request;
   return { ...request, messages: asUserText(messages) };
 }

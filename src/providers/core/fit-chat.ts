@@ -169,6 +169,11 @@ class FittingReader {
     return made;
   }
 
+  /** Names of the chat's functions that the host does not take; undefined where it takes all. */
+  names(request: ChatRequest, options: ConversionOptions): ToolNames | undefined {
+    return namesFunctions(request) ? this.read(request, options)?.names : undefined;
+  }
+
   /** The chat in the form of its target. */
   fit(request: ChatRequest, options: ConversionOptions): ChatRequest {
     const fitting = this.read(request, options);
@@ -197,19 +202,19 @@ export function fitAdapter(adapter: ChatAdapter, fit: FitOptions): ChatAdapter {
     },
     fromUpstream(body, request, options) {
       const answer = adapter.fromUpstream?.(body, request, options);
-      const names = reader.read(request, options)?.names;
+      const names = reader.names(request, options);
       if (!names) return answer;
       const given = answer ?? body;
       return isObject(given) ? (restoreToolNames(given, names) as ChatResponse) : answer; // the same shape, other names
     },
     streamMapper(request, options) {
       const mapper = adapter.streamMapper?.(request, options);
-      const names = mapper && reader.read(request, options)?.names;
+      const names = mapper && reader.names(request, options);
       return names ? withNames(mapper, names) : mapper;
     },
     chunkCorrector(request, options) {
       const inner = adapter.chunkCorrector?.(request, options);
-      const names = reader.read(request, options)?.names;
+      const names = reader.names(request, options);
       // a stream that is mapped is not corrected
       if (!names || (!inner && adapter.streamMapper?.(request, options))) return inner;
       return correctNames(inner, names);

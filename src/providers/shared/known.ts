@@ -108,11 +108,12 @@ export function passUnknown(
   takes: (name: string) => boolean,
   { kind, drop }: { kind?: RequestKind; drop: (member: string) => void },
 ): Record<string, unknown> {
-  const passed = Object.entries(request).filter(([name, value]) => {
+  const passed = Object.keys(request).filter((name) => {
+    const value = request[name];
     if (value === undefined || value === null || takes(name)) return false;
     if (!isKnownMember(name, kind)) return true;
     drop(name);
     return false;
   });
-  return Object.fromEntries(passed);
+  return Object.fromEntries(passed.map((name) => [name, request[name]]));
 }
