@@ -15,6 +15,8 @@ import type { BoundProvider } from "../../providers/core/types.ts";
 
 /** Which models of an integration a workspace may call. */
 export interface ModelList extends ModelRules {
+  /** Some models may not be called. */
+  readonly isRestricted: boolean;
   /** The entry of a model, as the integration spells it. */
   entryOf(model: string): string | undefined;
 }
@@ -30,6 +32,7 @@ class NamedList implements ModelList {
   readonly #states = new Map<string, boolean>();
   readonly #entries = new Map<string, string>();
   readonly #blocked = new Set<string>();
+  readonly isRestricted: boolean;
 
   constructor(stored: StoredProvider, provider: BoundProvider) {
     this.#stored = stored;
@@ -40,6 +43,7 @@ class NamedList implements ModelList {
       if (!this.#entries.has(name)) this.#entries.set(name, slug);
       if (!enabled) this.#blocked.add(foldName(name));
     }
+    this.isRestricted = !stored.integration.allowAllModels || this.#blocked.size > 0;
   }
 
   #canonical(model: string): string {
@@ -78,11 +82,6 @@ class NamedList implements ModelList {
 /** The models of a stored provider, by the names its provider gives them. */
 export function createModelList(stored: StoredProvider, provider: BoundProvider): ModelList {
   return new NamedList(stored, provider);
-}
-
-/** Whether some models may not be called. */
-export function isRestricted({ integration, models }: StoredProvider): boolean {
-  return !integration.allowAllModels || [...models.values()].some(({ enabled }) => !enabled);
 }
 
 const code = "model_not_allowed_error";

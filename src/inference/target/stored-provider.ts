@@ -12,9 +12,10 @@ import { type AppliedLimit, limitsOf } from "../../policies/applied.ts";
 import { createPriceList, type PriceList } from "../../pricing/own-prices.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { BoundProvider } from "../../providers/core/types.ts";
+import type { ModelFacts } from "../../schemas/model-facts.ts";
 import { readCallerSetting } from "./caller-setting.ts";
 import { requireCustomHost } from "./custom-host.ts";
-import { createModelList, isRestricted, type ModelList, requireModel } from "./model-list.ts";
+import { createModelList, type ModelList, requireModel } from "./model-list.ts";
 
 /** @throws {InvalidRequestError} 400: the workspace has no providers with these slugs. */
 export function refuseNames(slugs: readonly string[]): never {
@@ -64,20 +65,36 @@ export function allowsModel({ integration, models }: StoredProvider, model: stri
   return entry ? entry.enabled : integration.allowAllModels;
 }
 
+/** What an integration states of one of its models. */
+interface ModelSettings {
+  host?: string | undefined;
+  /** On top of the integration's. */
+  headers?: Readonly<Record<string, string>>;
+  modelFacts?: ModelFacts | undefined;
+}
+
+const noSettings: ModelSettings = {};
+
 /** A model's own settings: its host, headers on top of the integration's, and what it takes. */
-function modelSettings({ models }: StoredProvider, { modelHeaders }: ManagedCredential, model: string | undefined) {
-  const { configurations, modelFacts } = (model === undefined ? undefined : models.get(model)) ?? {};
+function modelSettings(
+  { models }: StoredProvider,
+  { modelHeaders }: ManagedCredential,
+  model: string | undefined,
+): ModelSettings {
+  const entry = model === undefined ? undefined : models.get(model);
+  if (model === undefined || (!entry && modelHeaders.size === 0)) return noSettings;
+  const { configurations, modelFacts } = entry ?? {};
   const { custom_host: shown, custom_headers: plain } = isObject(configurations) ? configurations : {};
-  const host = model === undefined ? undefined : (modelHeaders.get(`${modelFieldPrefix(model)}custom_host`) ?? shown);
-  const prefix = model === undefined ? "" : `${modelFieldPrefix(model)}custom_headers.`;
-  const sealed = [...modelHeaders].filter(([field]) => prefix !== "" && field.startsWith(prefix));
+  const host = modelHeaders.get(`${modelFieldPrefix(model)}custom_host`) ?? shown;
+  const prefix = `${modelFieldPrefix(model)}custom_headers.`;
+  const sealed = [...modelHeaders].filter(([field]) => field.startsWith(prefix));
   const headers = [
     ...Object.entries(isObject(plain) ? plain : {}).map(
       ([name, value]) => [name.toLowerCase(), String(value)] as const,
     ),
     ...sealed.map(([field, value]) => [field.slice(prefix.length).toLowerCase(), value] as const),
   ];
-  return { host: nonEmptyString(host), headers, modelFacts: modelFacts ?? undefined };
+  return { host: nonEmptyString(host), headers: Object.fromEntries(headers), modelFacts: modelFacts ?? undefined };
 }
 
 /** Settings of a stored provider; the caller's count only where they cannot send the credential elsewhere. */
@@ -144,10 +161,10 @@ function toDestination(
     customHost,
     credential: credential.key,
     managed: {
-      headers: { ...credential.customHeaders, ...Object.fromEntries(ofModel.headers) },
+      headers: ofModel.headers ? { ...credential.customHeaders, ...ofModel.headers } : credential.customHeaders,
       model,
       modelFacts: ofModel.modelFacts,
-      restrictedTo: isRestricted(stored) ? list : undefined,
+      restrictedTo: list.isRestricted ? list : undefined,
       identity: () => [name, integrationId, credential.key, [...credential.settings], rulesOf(stored)],
       revision: `${integrationId} ${stored.integration.lastUpdatedAt} ${stored.row.lastUpdatedAt}`,
       ...(lieOutside(stored) && {
