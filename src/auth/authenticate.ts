@@ -6,6 +6,7 @@ import { toSource } from "../lib/client-address.ts";
 import type { Clock } from "../lib/clock.ts";
 import { type Mac, sha256Hex, verifyMac } from "../lib/hash.ts";
 import { isObject } from "../lib/json.ts";
+import { AllowedModels } from "./allowed-models.ts";
 import { chosenLookupId, isSingleCredential, readLookupId } from "./api-key.ts";
 import type { TokenAuthenticator, TokenStanding } from "./jwt.ts";
 import { hasTokenForm } from "./jwt-claims.ts";
@@ -138,6 +139,7 @@ export function toPrincipal(row: ApiKeyRow): Principal {
     defaults: toDefaults(row.defaults),
     ...toLimits(row),
     ...(row.priority !== null && { priority: row.priority }),
+    ...(row.allowedModels !== null && { allowedModels: new AllowedModels(row.allowedModels) }),
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Priority } from "../schemas/queues.ts";
+import type { AllowedModels } from "./allowed-models.ts";
 import type { KeyKind } from "./scopes.ts";
 
 /** A key's defaults for requests. */
@@ -50,6 +51,8 @@ export interface Principal {
   limits?: CredentialLimits;
   /** Highest class of its requests where they wait. Absent: `normal`. */
   priority?: Priority;
+  /** The models that its requests may name. Absent: all. */
+  allowedModels?: AllowedModels;
   /** A session of the console stands for the key or user. Log rows say so. */
   isOfConsole?: true;
 }

@@ -134,6 +134,7 @@ function keyFields(): v.ObjectEntries {
     "defaults",
     "alert_emails",
     "priority",
+    "allowed_models",
     "expires_at",
     "key",
   ];

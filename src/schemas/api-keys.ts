@@ -73,6 +73,17 @@ const identity = {
   organisation_id: v.nullish(v.string()),
 };
 
+/** A name as requests write it in `model`: an alias, `@slug/model`, the slug of a config, or a pattern with `*`. */
+const ModelName = v.pipe(Text(255), v.regex(/^\S+$/, "must not contain spaces"));
+
+/** Names of models that a key may use; null allows all. */
+const AllowedModels = v.pipe(
+  v.array(ModelName),
+  v.minLength(1, "must have an entry: null allows all models"),
+  v.maxLength(500, "must have at most 500 entries"),
+  v.transform((names) => [...new Set(names)]),
+);
+
 /** Fields of a key that can be changed. */
 const settings = {
   description: Description,
@@ -80,6 +91,7 @@ const settings = {
   usage_limits: v.nullish(OneUsageLimit),
   defaults: v.nullish(KeyDefaults),
   priority: v.nullish(PriorityName),
+  allowed_models: v.nullish(AllowedModels),
   alert_emails: v.nullish(v.pipe(v.array(Email), v.maxLength(50, "must have at most 50 entries"))),
   expires_at: v.nullish(Time),
   rotation_policy: NoAutomaticRotation,
@@ -173,6 +185,8 @@ export const ApiKey = v.object({
   alert_emails: v.nullable(v.array(v.string())),
   /** Highest class of its requests where they wait for room in a limit. */
   priority: v.picklist(priorities),
+  /** Names of models that its requests may use; null for all. */
+  allowed_models: v.nullable(v.array(v.string())),
   allow_config_override: v.nullable(ShownFlag),
   api_key_defaults_id: v.null(),
   scopes: v.array(v.string()),

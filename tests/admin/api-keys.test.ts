@@ -163,6 +163,7 @@ test("POST /api-keys stores the fields it was sent", async () => {
     defaults: { metadata: { team: "a" }, config_slug: slug, allow_config_override: false },
     alert_emails: ["One@example.com"],
     priority: "low",
+    allowed_models: ["fast", "@main/*", "fast"],
     expires_at: inDays(1),
   });
   const { id: limitId, ...limits } = (await show(id)).usage_limits ?? {};
@@ -201,6 +202,7 @@ test("POST /api-keys stores the fields it was sent", async () => {
     expiry_enforced: 0,
     alert_emails: ["one@example.com"],
     priority: "low",
+    allowed_models: ["fast", "@main/*"],
     allow_config_override: 0,
     api_key_defaults_id: null,
     scopes: ["completions.write", "configs.read"],
@@ -235,6 +237,8 @@ for (const [name, body, param] of [
   ["metadata of 129 characters", { defaults: { metadata: { a: "m".repeat(129) } } }, "defaults.metadata.a"],
   ["metadata that is a number", { defaults: { metadata: { a: 1 } } }, "defaults.metadata.a"],
   ["an unknown priority", { priority: "urgent" }, "priority"],
+  ["a list without models", { allowed_models: [] }, "allowed_models"],
+  ["a model with a space", { allowed_models: ["fast", "gpt 4"] }, "allowed_models.1"],
   ["an address that is none", { alert_emails: ["nobody"] }, "alert_emails.0"],
   ["an end that is no time", { expires_at: "soon" }, "expires_at"],
   ["an end in the past", { expires_at: "2026-01-15T11:59:59Z" }, "expires_at"],
@@ -419,6 +423,7 @@ const full = {
   usage_limits: { credit_limit: 5 },
   alert_emails: ["a@example.com"],
   priority: "high",
+  allowed_models: ["fast"],
   expires_at: inDays(100),
 };
 for (const [member, value, cleared] of [
@@ -427,6 +432,7 @@ for (const [member, value, cleared] of [
   ["usage_limits", { credit_limit: 9, type: "tokens" }, null],
   ["alert_emails", ["b@example.com"], null],
   ["priority", "low", "normal"],
+  ["allowed_models", ["@main/*"], null],
   ["expires_at", inDays(200), null],
 ] as const) {
   test(`PUT /api-keys preserves, replaces and clears ${member}`, async () => {

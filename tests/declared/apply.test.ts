@@ -121,6 +121,7 @@ const whole = {
           usage_limits: { credit_limit: 5, periodic_reset: "monthly" },
           defaults: { config_id: "pc-main", metadata: { app: "one" } },
           alert_emails: ["Owner@Example.com"],
+          allowed_models: ["fast", "every*", "fast"],
         },
         Moved: { scopes: ["completions.write"], key: { $env: "FAKE_CLIENT" } },
       },

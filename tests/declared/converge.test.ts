@@ -46,6 +46,7 @@ function randomWorkspace(random: Random, own: string): object {
   }));
   const defaults = Object.keys(configs);
   const keys = some(random, ["one", "two"], () => ({
+    ...maybe(random, "allowed_models", ["fast", "@p/*"]),
     scopes: [pickOne(random, ["completions.write", "logs.list"])],
     ...(defaults.length > 0 && maybe(random, "defaults", { config_id: pickOne(random, defaults) })),
     ...maybe(random, "rate_limits", rates(random)),

@@ -77,6 +77,12 @@ const cases: Readonly<Record<string, () => Promise<{ key: string; slug: string; 
     const take = () => admin(`PUT /api-keys/${id}`, { body: { scopes: ["prompts.render"] } });
     return { key, slug: "kept", take };
   },
+  "whose key may not use the model any more": async () => {
+    const body = { name: "limited", scopes, workspace_id: workspace };
+    const { id, key } = await admin("POST /api-keys/workspace/service", { body });
+    const take = () => admin(`PUT /api-keys/${id}`, { body: { allowed_models: ["fast"] } });
+    return { key, slug: "kept", take };
+  },
   "whose person left the workspace": async () => {
     const place = { workspaces: [{ id: workspace, role: "member" }], scopes };
     const { id, key } = await addPerson(gateway, "realtime@example.com", place);

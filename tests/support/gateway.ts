@@ -284,6 +284,7 @@ export async function readPepper(database: Database): Promise<Uint8Array<ArrayBu
 /** A key's row with default values. */
 export const plainKey = {
   alertEmails: null,
+  allowedModels: null,
   priority: null,
   creationMode: "api",
   defaults: null,

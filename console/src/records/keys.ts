@@ -70,6 +70,14 @@ const others = [
   rateLimitsField,
   priorityField,
   {
+    name: "allowed_models",
+    label: words.allowedModels,
+    help: words.allowedModelsHelp,
+    placeholder: words.allModels,
+    kind: "tags",
+    when: ({ kind }) => kind !== "organisation/service",
+  },
+  {
     name: "defaults.config_id",
     label: words.config,
     kind: "select",
@@ -151,6 +159,12 @@ export const keys = defineResource({
     { label: words.creditLimit, of: ({ usage_limits }) => usage_limits, render: budgetOf, empty: fields.noLimit },
     { label: fields.rateLimits, of: ({ rate_limits }) => rate_limits, kind: "settings", empty: fields.noLimit },
     { label: fields.priority, of: ({ priority }) => priority, kind: "word" },
+    {
+      label: words.allowedModels,
+      of: ({ allowed_models }) => allowed_models,
+      kind: "tags",
+      empty: words.allModels,
+    },
     { label: words.expires, of: ({ expires_at }) => expires_at, kind: "time", empty: fields.never },
     { label: words.created, of: ({ created_at }) => created_at, kind: "time" },
     { label: words.config, of: ({ defaults }) => defaults?.config_id, kind: "id", empty: words.noConfig },

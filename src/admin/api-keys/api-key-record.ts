@@ -38,6 +38,7 @@ export function toKeyRecord(row: ApiKeyRow, isExpiryEnforced: boolean, usage: Sh
     expiry_enforced: isExpiryEnforced ? 1 : 0,
     alert_emails: row.alertEmails,
     priority: row.priority ?? "normal",
+    allowed_models: row.allowedModels,
     allow_config_override: defaults && (defaults.allow_config_override === false ? 0 : 1),
     api_key_defaults_id: null,
     scopes: scopesOf(row),

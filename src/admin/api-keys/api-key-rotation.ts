@@ -6,7 +6,7 @@ import type { AdminCall } from "../core/endpoint.ts";
 import type { Found } from "../core/record-definitions.ts";
 import { toIso } from "../core/request.ts";
 import { scopesOf } from "./api-key-record.ts";
-import { requireGrantable } from "./api-key-rules.ts";
+import { readAllowedModels, requireGrantable } from "./api-key-rules.ts";
 import { mintSecret } from "./key-minting.ts";
 
 /** @throws {ConflictError} If the key has expired, or still has two secrets. */
@@ -25,8 +25,9 @@ function requireRotatable(row: ApiKeyRow, now: number): void {
 export async function rotateKey(call: AdminCall<RotateApiKey>, { row, tenant }: Found<"apiKeys">) {
   const { body, context, now, stores } = call;
   const { services } = context;
-  // whoever reads the new secret has all the key's scopes
+  // whoever reads the new secret has all the key's scopes and models
   requireGrantable(context.principal, row.kind, scopesOf(row));
+  readAllowedModels(context.principal, row.kind, row.allowedModels);
   requireRotatable(row, now);
   const isOwnForm = isMintedLookupId(row.lookupId);
   const transitionEndsAt = now + (body.key_transition_period_ms ?? minTransitionMs);

@@ -29,6 +29,25 @@ export function readScopes(kind: KeyKind, named: readonly string[]): string[] {
   return [...new Set(scopes)];
 }
 
+/**
+ * The models of a key as they are stored. A key with a list gives others no more than it has.
+ *
+ * @throws {InvalidRequestError} AB01 for a key of the organisation, which calls no models.
+ * @throws {PermissionError} AB03.
+ */
+export function readAllowedModels(
+  { allowedModels: own }: Principal,
+  kind: KeyKind,
+  given: readonly string[] | null | undefined,
+): string[] | null {
+  if (given && kind === "organisation-service")
+    refuseField("allowed_models", "keys of the organisation call no models");
+  if (own && !given) forbid("This key cannot give all models: it may use some only", "allowed_models");
+  const lacking = own && given?.find((name) => !own.allows(name));
+  if (lacking !== undefined) forbid(`This key cannot give the model ${lacking}: it may not use it`, "allowed_models");
+  return given ? [...given] : null;
+}
+
 /** The settings of a workspace, or else its organisation, for keys of users. */
 export interface UserKeyRules {
   /** Most keys of one user; null: unlimited. */

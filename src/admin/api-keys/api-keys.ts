@@ -40,7 +40,14 @@ import {
 import { families, findKey, mayUseFamily, requireOwn, shownStatuses } from "./api-key-access.ts";
 import { toKeyRecord } from "./api-key-record.ts";
 import { rotateKey } from "./api-key-rotation.ts";
-import { decideExpiry, readScopes, readUserKeyRules, requireGrantable, type UserKeyRules } from "./api-key-rules.ts";
+import {
+  decideExpiry,
+  readAllowedModels,
+  readScopes,
+  readUserKeyRules,
+  requireGrantable,
+  type UserKeyRules,
+} from "./api-key-rules.ts";
 import { findCreator } from "./key-creator.ts";
 import { mintKey } from "./key-minting.ts";
 
@@ -232,6 +239,7 @@ async function createKey(
       defaults: await readDefaults(call, { ...tenant, organisation }, { given: body.defaults, former: null, config }),
       alertEmails: body.alert_emails ?? null,
       priority: body.priority ?? null,
+      allowedModels: readAllowedModels(context.principal, kind, body.allowed_models) ?? null,
       expiresAt: decideExpiry(body.expires_at, rules, now),
     },
     services,
@@ -283,6 +291,8 @@ async function updateKey(call: AdminCall<UpdateApiKey>, { row, tenant }: Found<"
       description: body.description,
       alertEmails: body.alert_emails,
       priority: body.priority,
+      allowedModels:
+        body.allowed_models === undefined ? undefined : readAllowedModels(context.principal, kind, body.allowed_models),
       scopes: scopes && JSON.stringify(scopes),
       defaults,
       expiresAt,

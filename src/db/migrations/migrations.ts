@@ -497,4 +497,10 @@ export const migrations: readonly Migration[] = [
       "CREATE INDEX `saved_views_tenant` ON `saved_views` (`organisation_id`,`workspace_id`,`audience`);",
     ],
   },
+  {
+    id: "0040_key_models",
+    statements: [
+      "ALTER TABLE `api_keys` ADD `allowed_models` text;",
+    ],
+  },
 ];

@@ -41,6 +41,8 @@ export const apiKeys = sqliteTable(
     defaults: jsonColumn<StoredKeyDefaults>("defaults"),
     /** Highest class of its requests in queues; null is `normal`. */
     priority: text("priority", { enum: priorities }),
+    /** Names of models that its requests may use; null for all. */
+    allowedModels: jsonColumn<string[]>("allowed_models"),
     alertEmails: jsonColumn<string[]>("alert_emails"),
     lastRotatedAt: integer("last_rotated_at"),
     lastResetAt: integer("last_reset_at"),

@@ -141,6 +141,7 @@ const kindOfKeys = defineKind({
     defaults: null,
     alert_emails: null,
     priority: null,
+    allowed_models: null,
     expires_at: null,
     key: null,
   },
@@ -154,6 +155,7 @@ const kindOfKeys = defineKind({
       ? fields.alert_emails.map((one) => String(one).toLowerCase())
       : null,
     priority: fields.priority ?? "normal",
+    allowed_models: Array.isArray(fields.allowed_models) ? [...new Set(fields.allowed_models)] : null,
     expires_at: toTime(fields.expires_at),
   }),
   toBody: ({ key, ...fields }) => ({

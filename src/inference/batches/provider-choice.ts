@@ -70,6 +70,7 @@ export async function findBatchProvider(
     const view = await readView(asked);
     // where some models are not allowed each call is checked; where a line may name an alias, each goes its own way
     if (!destination || destination.managed?.restrictedTo || blocksUnpriced(view)) return undefined;
+    if (asked.principal.allowedModels) return undefined;
     if (mayNameAlias(asked, view)) return undefined;
     const { slug, batches } = destination.provider;
     return batches?.endpoints.includes(endpoint) ? slug : undefined;

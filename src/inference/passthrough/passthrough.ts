@@ -24,7 +24,8 @@ import { planRequest, runPlan } from "../pipeline/run.ts";
 import { forwardBody, isText } from "../stream/byte-relay.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { listLeaves, readLeafDestination } from "../target/config-target.ts";
-import { requireForwardedModels } from "../target/model-list.ts";
+import { requireKeyModels } from "../target/key-models.ts";
+import { needsNoModel, requireForwardedModels } from "../target/model-list.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
 import { createCounting, isEstimated, noteRequest, noteSmallAnswer } from "./forwarded-counts.ts";
 import { modelsAroundBody, modelsOfForwarded } from "./forwarded-models.ts";
@@ -151,8 +152,15 @@ async function pass(
   requireNativeRoute(destination, context);
   const call = preparePassthrough(passed, request, context);
   const forwarded = { provider: destination.provider, path: passed.path, body, named };
-  requireForwardedModels(destination, { ...call, body: body === undefined ? undefined : { text } });
-  const facts = { listModels: () => modelsOfForwarded(forwarded, context), request: members };
+  const sent = { ...call, body: body === undefined ? undefined : { text } };
+  requireForwardedModels(destination, sent);
+  const listModels = () => modelsOfForwarded(forwarded, context);
+  if (context.principal.allowedModels) {
+    // a file that is stored calls no model
+    const needsModel = context.log.operation !== "uploadFile" && !needsNoModel(sent);
+    requireKeyModels({ named: listModels(), model, needsModel }, context);
+  }
+  const facts = { listModels, request: members };
   return callUpstream(call, { ...times, ...facts }, context);
 }
 
@@ -268,8 +276,9 @@ export async function runPassthrough(context: CallerContext): Promise<Reply> {
   const config = await readRequestConfig(context);
   // a file that is stored calls no model
   const isLimited = config.view.policies?.looksAtModels === true && context.log.operation !== "uploadFile";
+  const isOfKey = context.principal.allowedModels !== undefined;
   const fields = () => hasFieldChecks(config, context);
-  const upload = await readUpload(context, { models: isLimited || isEstimated(context), fields });
+  const upload = await readUpload(context, { models: isLimited || isOfKey || isEstimated(context), fields });
   const response = await forwardByConfig(config, upload, context);
   return replyWithin(response.attempt, answerUpstream(response, upload, context));
 }

@@ -5,6 +5,7 @@ import type { JsonBody } from "../../endpoint.ts";
 import { GatewayError, InvalidRequestError } from "../../errors.ts";
 import { ExactNumbers } from "../../lib/exact-numbers.ts";
 import type { Reply } from "../../lib/reply.ts";
+import { modelsInBody } from "../../providers/core/model-names.ts";
 import type { OperationName, Operations } from "../../providers/core/operations.ts";
 import { applyParamOverrides } from "../../routing/param-overrides.ts";
 import {
@@ -35,6 +36,7 @@ import { atPrompt, type TargetPrompts } from "../target/config-prompts.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
 import { withModelBeside } from "../target/incomplete-request.ts";
+import { requireKeyModels } from "../target/key-models.ts";
 import { nameTarget, requireTargetModel, withTargetModel } from "../target/named-config.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
 import { readLabelRefusal } from "../target/target-labels.ts";
@@ -243,6 +245,9 @@ export async function runTargets<Request extends Record<string, unknown>>(
   const chosen = names ? readBodyConfig(found, { operation, value }, context) : undefined;
   const config = chosen ?? found;
   log.named = config.named ?? null;
+  if (context.principal.allowedModels && operation !== "models") {
+    requireKeyModels({ named: modelsInBody(value), model, needsModel: config.isImplied }, context);
+  }
   try {
     const steps = stepsOf(config, context.services);
     if (steps.numbers) addNumbers(context, steps.numbers);

@@ -35,6 +35,7 @@ import type { Caller } from "../pipeline/execute.ts";
 import { planRequest, runPlan } from "../pipeline/run.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
+import { requireKeyModels } from "../target/key-models.ts";
 import { requireModel, requireSentModels } from "../target/model-list.ts";
 import { requireTargetModel, withTargetModel } from "../target/named-config.ts";
 import { readClientHeader, readForwardedHeaders } from "../target/target.ts";
@@ -222,9 +223,12 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
   context.log.requestedModel = context.log.model;
   const config = await readRequestConfig(context, model);
   context.log.named = config.named ?? null;
+  const listModels = () => modelsOfSession(session);
+  const names = model === undefined ? listModels() : [model, ...listModels()];
+  const naming = { named: { names, isUnclear: false }, model, needsModel: config.isImplied };
+  requireKeyModels(naming, context);
   const plan = planRequest(config, model === undefined ? {} : { model }, { context });
   const guard = new RequestGuard(kindOf("realtime"), config.view, context);
-  const listModels = () => modelsOfSession(session);
   const caller: Caller<OpenSession> = {
     async call(attempt, { deadline }) {
       const { node, settings } = attempt;
@@ -238,6 +242,7 @@ async function openAtTarget(parts: SessionParts): Promise<OpenSession> {
         context,
       );
       const find = async (now: CallerContext) => {
+        requireKeyModels(naming, now);
         const destination = await readLeafDestination({ node, settings, model: asked }, now);
         return { destination, settings, deadline, guard: guarded, sessionGuard };
       };

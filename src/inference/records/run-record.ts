@@ -26,6 +26,7 @@ import { requireForwardable, requireSingleTarget, runPassthrough } from "../pass
 import { planRequest, runPlan } from "../pipeline/run.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
+import { requireKeyModels } from "../target/key-models.ts";
 import { requireModel } from "../target/model-list.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
 import { checkRows } from "./checked-rows.ts";
@@ -255,10 +256,13 @@ function namesOf(call: RecordCall, request: RecordRequest, { connection }: Calle
   return { names, isUnclear: !connection.models && (names.length === 0 || names.length < listed.length) };
 }
 
-/** The target of a batch or job whose models it allows. @throws {BudgetError} 412 */
+/** The target of a batch or job whose models it allows. @throws {GatewayError} 403, 412 */
 function withModels(call: RecordCall, request: RecordRequest, target: RecordTarget): RecordTarget {
-  requireModels(call, request, target.destination);
-  return { ...target, times: { ...target.times, listModels: () => namesOf(call, request, target.context) } };
+  const { destination, context } = target;
+  requireModels(call, request, destination);
+  const named = namesOf(call, request, context);
+  requireKeyModels({ named, model: undefined, needsModel: true }, context);
+  return { ...target, times: { ...target.times, listModels: () => named } };
 }
 
 /** Serves a route of a provider whose records are not OpenAI's. */

@@ -5,6 +5,7 @@ import type { WorkspaceView } from "../../control/resources.ts";
 import { readStoredName } from "../../control/stored-name.ts";
 import { InvalidRequestError } from "../../errors.ts";
 import { listModels as listPricedModels } from "../../pricing/prices.ts";
+import { limitOfKey } from "../target/key-models.ts";
 import { listAliases } from "../target/named-config.ts";
 import { allowsModel, isUsableProvider } from "../target/stored-provider.ts";
 
@@ -60,15 +61,14 @@ function toAliasModel({ row: { name, target, createdAt } }: StoredAlias, view: W
   };
 }
 
-/** The aliases that a caller may use now, as models. */
-export function listAliasModels(view: WorkspaceView, context: CallerContext): CatalogueModel[] {
-  return listAliases(context, view).map((alias) => toAliasModel(alias, view));
-}
-
-/** Every model a workspace may call now. */
-export function listCatalogue(view: WorkspaceView, now: number): CatalogueModel[] {
-  const providers = new Set(view.providers.values());
-  return [...providers].filter((stored) => isUsableProvider(stored, now)).flatMap(modelsOf);
+/** The aliases that a caller may use now, as models; then every model its workspace may call, as far as its key may. */
+export function listCatalogue(view: WorkspaceView, context: CallerContext): CatalogueModel[] {
+  const now = context.services.clock.now();
+  const aliases = listAliases(context, view).map((alias) => toAliasModel(alias, view));
+  const providers = [...new Set(view.providers.values())].filter((stored) => isUsableProvider(stored, now));
+  const models = [...aliases, ...providers.flatMap(modelsOf)];
+  const limit = limitOfKey(context);
+  return limit ? models.filter(({ id }) => limit.allows(id)) : models;
 }
 
 /**

@@ -11,6 +11,7 @@ import { jsonReply, type Reply } from "../../lib/reply.ts";
 import { matchPath } from "../../lib/route-path.ts";
 import { maskAddress } from "../../lib/secret-values.ts";
 import type { Destination } from "../../providers/core/call.ts";
+import { modelsInBody } from "../../providers/core/model-names.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
 import type { RecordRoute } from "../../providers/core/records.ts";
 import { applyParamOverrides } from "../../routing/param-overrides.ts";
@@ -32,6 +33,7 @@ import { readBodyConfig, withoutChoice } from "../target/body-config.ts";
 import { noteUser } from "../target/caller-metadata.ts";
 import { readConfigText, readRequestConfig } from "../target/config-source.ts";
 import { readLeafDestination } from "../target/config-target.ts";
+import { requireKeyModels } from "../target/key-models.ts";
 import { requireForwardedModels } from "../target/model-list.ts";
 import { requireTargetModel, withTargetModel } from "../target/named-config.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
@@ -284,6 +286,9 @@ export async function explainConfig(
   const body = readSample(value, row, context);
   const given = await findConfig(value, { context, caller, model: operation && modelOf(body) });
   const chosen = operation && readBodyConfig(given, { operation, value: body }, context);
+  if (operation && value.config === undefined) {
+    requireKeyModels({ named: modelsInBody(body), model: modelOf(body), needsModel: given.isImplied }, context);
+  }
   const found = chosen ?? given;
   // the plan shows fields of a saved config
   if (found.slug !== null) await requireSight(caller, "configs.read");

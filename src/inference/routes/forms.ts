@@ -41,7 +41,8 @@ async function canStreamForm(name: OperationName, context: CallerContext): Promi
   if (mayNameAlias(context, config.view)) return false;
   if (config.isImplied ? !isNamedInHeaders(context) : !isPlainLeaf(config.node)) return false;
   // the model is read before the call
-  if (blocksUnpriced(config.view) || config.view.policies?.looksAtModels) return false;
+  if (context.principal.allowedModels || blocksUnpriced(config.view) || config.view.policies?.looksAtModels)
+    return false;
   // guardrails read the fields
   if (context.services.guardrails.of(config.node.merged.hooks, config.view)) return false;
   const { node } = config;

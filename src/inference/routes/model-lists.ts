@@ -8,11 +8,12 @@ import { ModelFacts } from "../../schemas/model-facts.ts";
 import { runInference } from "../pipeline/run.ts";
 import { readRequestConfig } from "../target/config-source.ts";
 import { isFromRequest, listLeaves, storedNameOf } from "../target/config-target.ts";
+import { mayUseModel } from "../target/key-models.ts";
 import type { RequestConfig } from "../target/saved-config.ts";
 import { readView } from "../target/stored-provider.ts";
 import { namesProvider } from "../target/target.ts";
 import { describeEntry } from "./alias-model.ts";
-import { listAliasModels, listCatalogue, selectModels } from "./catalogue.ts";
+import { listCatalogue, selectModels } from "./catalogue.ts";
 import { type ListedModel, toListedFields } from "./listed-model.ts";
 
 /** Calling a provider is inference; reading the workspace's models is not. */
@@ -35,9 +36,10 @@ async function readCatalogue(
 ) {
   const view = await readView(context);
   const isListed = config ? createFilter(config) : () => true;
-  const called = listCatalogue(view, context.services.clock.now());
-  const models = called.filter(({ provider }) => provider !== null && isListed(provider));
-  return selectModels([...listAliasModels(view, context), ...models], { url }).map((model) => ({
+  const models = listCatalogue(view, context).filter(
+    ({ alias_of, provider }) => alias_of !== undefined || (provider !== null && isListed(provider)),
+  );
+  return selectModels(models, { url }).map((model) => ({
     model,
     listed: describeEntry(model, view, context.services),
   }));
@@ -50,10 +52,15 @@ async function readListConfig(context: CallerContext): Promise<RequestConfig | u
   return namesProvider(context) ? null : undefined;
 }
 
-/** The list of the provider that a request names. */
-function askProvider(context: CallerContext): Promise<Reply> {
+/** The list of the provider that a request names, as far as its key may use the models. */
+async function askProvider(context: CallerContext): Promise<Reply> {
   requireAccess(context.principal, inferenceAccess);
-  return runInference("models", { value: {}, text: "" }, context);
+  const reply = await runInference("models", { value: {}, text: "" }, context);
+  if (!context.principal.allowedModels) return reply;
+  const list = typeof reply.body === "string" ? parseJson(reply.body) : undefined;
+  if (!isObject(list) || !Array.isArray(list.data)) return reply;
+  const data = list.data.filter((model) => isObject(model) && mayUseModel(String(model.id), context));
+  return withBody(reply, { ...list, data });
 }
 
 /** `GET /models`: the list of the provider the request names; without one, the models this workspace may call. */

@@ -10,7 +10,7 @@ import { runPassthrough } from "../passthrough/passthrough.ts";
 import { readView } from "../target/stored-provider.ts";
 import { namesProvider } from "../target/target.ts";
 import { describeEntry } from "./alias-model.ts";
-import { findModel, listAliasModels, listCatalogue } from "./catalogue.ts";
+import { findModel, listCatalogue } from "./catalogue.ts";
 import { toListedFields } from "./listed-model.ts";
 import { isMessagesClient, toMessagesModel } from "./messages-models.ts";
 
@@ -25,8 +25,7 @@ async function readModel(context: CallerContext): Promise<Reply> {
     return runPassthrough(context);
   }
   const view = await readView(context);
-  const models = [...listAliasModels(view, context), ...listCatalogue(view, context.services.clock.now())];
-  const found = findModel(models, context.params.model ?? "");
+  const found = findModel(listCatalogue(view, context), context.params.model ?? "");
   const listed = found && describeEntry(found, view, context.services);
   if (listed && isMessagesClient(context)) return jsonReply(toMessagesModel(listed, context));
   if (listed) return jsonReply({ ...found, ...toListedFields(listed) });

@@ -6,6 +6,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import { crc32 } from "../../lib/hash.ts";
 import { isObject } from "../../lib/json.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
+import { requireKeyTargets } from "./key-models.ts";
 import { type RequestConfig, requireConfig } from "./saved-config.ts";
 import { namedInHeaders } from "./target.ts";
 
@@ -156,6 +157,11 @@ export function readBodyConfig(
   const asked = namedInHeaders(context)?.slug ?? context.header("provider") ?? undefined;
   const targets = models.flatMap((name) => providers.targetsOf(name, asked));
   if (targets.length === 0) refuse("Cannot use provider: its lists leave no provider for this request", "provider");
+  // the models alone are checked as those of any request
+  const pinned = targets.flatMap(({ provider, override_params: { model: name } }) =>
+    provider ? [`${provider}/${name}`] : [],
+  );
+  requireKeyTargets(pinned, context);
   if (targets.length > mostTargets) refuse(`Cannot use models: more than ${mostTargets} targets follow`, "models");
   const text = JSON.stringify({ strategy: { mode: "fallback" }, targets });
   const node = requireConfig(context.services.routing.read(text, view.workspace.id));

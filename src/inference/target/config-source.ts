@@ -4,6 +4,7 @@ import { InvalidRequestError } from "../../errors.ts";
 import { namesSavedConfig } from "../../lib/config-name.ts";
 import { crc32 } from "../../lib/hash.ts";
 import type { ConfigNode } from "../../routing/config.ts";
+import { requireKeyConfig } from "./key-models.ts";
 import { configOfModel } from "./named-config.ts";
 import { defaultConfig, fromSaved, impliedConfig, type RequestConfig, requireConfig } from "./saved-config.ts";
 import { readView } from "./stored-provider.ts";
@@ -135,6 +136,7 @@ function find(context: CallerContext, view: WorkspaceView, model: string | undef
     refuse("Cannot override default config set for this API key.", "config_override_not_allowed");
   }
   const config = fromText(text, view, context.services);
+  requireKeyConfig(config, context);
   // it is long, and every request copies it to the log
   const shown = inlineConfigs.get(config.node)?.shown;
   if (shown !== undefined) context.log.hidden = { text, shown };
@@ -146,8 +148,8 @@ function find(context: CallerContext, view: WorkspaceView, model: string | undef
  * one without effect. Synchronous when the workspace is in memory.
  *
  * @param model The model of the request. Absent where its names are not resolved.
- * @throws {GatewayError} 400 if it cannot be used, or the request brings what must be saved; 403 for an alias that the
- * caller may not use.
+ * @throws {GatewayError} 400 if it cannot be used, or the request brings what must be saved; 403 for an alias or a
+ * config that the caller may not use.
  */
 export function readRequestConfig(
   context: CallerContext,

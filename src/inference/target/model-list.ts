@@ -185,7 +185,7 @@ function readMembers({ text }: ForwardedBody): Record<string, unknown> | undefin
 }
 
 /** Whether a request without a body needs no model: it reads, removes or ends records. */
-function needsNoModel({ method, path, body }: ForwardedCall): boolean {
+export function needsNoModel({ method, path, body }: Pick<ForwardedCall, "method" | "path" | "body">): boolean {
   if (body !== undefined) return false;
   return method === "GET" || method === "DELETE" || /\/cancel\/?(?:\?|$)/.test(path);
 }

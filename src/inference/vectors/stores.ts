@@ -11,6 +11,7 @@ import { usualDimensions } from "../cache/embedding.ts";
 import { createStoreId } from "../facts/store-ids.ts";
 import { namesOwnSlug, tenantOf, toSeconds } from "../files/gateway-store.ts";
 import { readRequestConfig } from "../target/config-source.ts";
+import { requireKeyTargets } from "../target/key-models.ts";
 import { addFiles, prepareFiles } from "./add-files.ts";
 import { expiryOf, hasExpired, readPage, requireStore } from "./own-stores.ts";
 
@@ -75,6 +76,7 @@ async function readEmbeddings(
   const settings = await readFileSettings(context);
   const embeddings = given ?? settings?.embeddings;
   if (embeddings !== undefined) {
+    if (given != null) requireKeyTargets([given], context);
     return { embeddings, dimensions: settings?.dimensions ?? usualDimensions(embeddings) ?? null };
   }
   throw new InvalidRequestError(

@@ -69,6 +69,10 @@ export const modelRecords = {
     reset: "Starts again",
     neverResets: "Never starts again",
     expiresHelp: "Empty: never",
+    allowedModels: "Models",
+    allowedModelsHelp:
+      "What its requests may write in model: an alias, @provider/model, the slug of a config. * stands for any characters",
+    allModels: "All models",
     config: "Default config",
     noConfig: "No config",
     metadata: "Default metadata",
