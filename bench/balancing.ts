@@ -9,7 +9,7 @@ const strategies = { weight: {}, least_busy: { choose: "least_busy" }, lowest_la
 const percent = (share: number) => `${(share * 100).toFixed(1)} %`;
 
 /** Strategies by how many calls at a time a target serves before it becomes slower. */
-for (const [seed, capacity] of [...seeds.map((one) => [one, 16] as const), [1, 1_000] as const]) {
+for (const [seed, capacity] of [16, 1_000].flatMap((most) => seeds.map((one) => [one, most] as const))) {
   const world = { seed, seconds, requestsPerSecond, capacity };
   const base = p95(simulate({ ...world, strategy: strategies.weight }));
   for (const [name, strategy] of Object.entries(strategies)) {

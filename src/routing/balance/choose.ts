@@ -30,20 +30,22 @@ export interface Choice {
 }
 
 /**
- * How many targets are drawn by weight, of which the best is chosen. Of many targets with equal weights, none gets more than so
- * many times its share.
+ * Most targets that are drawn by weight, of which the best is chosen: with equal weights, none gets more than so many times its
+ * share. Never more than half of the targets are drawn, but two of two.
  */
-const drawnOf = { weight: 1, least_busy: 2, lowest_latency: 2 };
+const mostDrawn = 3;
 /** Part of the choices that measure a target again that was not called for long. */
 const exploring = 0.05;
 /** A measure is old after this long, in milliseconds. */
 const oldAfterMs = 10_000;
-/** Calls that run at a target and make it count as twice as slow. */
-const crowd = 8;
+/** Calls that run at a target and make it count as twice as slow. With one, a call is expected to wait for those before it. */
+const crowdOf = { least_busy: 1, lowest_latency: 8 };
+/** Shortest time that counts, in milliseconds: less is noise, and nothing would make it longer. */
+const leastMs = 1;
 /** Tokens of a stream before any is known. */
 const usualTokens = 200;
-/** Failures count as this many calls that run, at a target that only fails. */
-const failureLoad = 4;
+/** Failures count as this many calls that run, at a target that only fails: it answers quickly, and is not idle for that. */
+const failureLoad = 8;
 /** Least share of successes that is assumed. */
 const leastSuccess = 0.05;
 /** Share of failures from which on a price does not count. */
@@ -124,13 +126,6 @@ function leastOf(candidates: readonly Candidate[], rate: (one: Candidate) => num
   return least?.one;
 }
 
-/** Calls that run by weight. A target that fails is answered quickly, and is not idle for that. */
-function loadOf({ measure, weight }: Candidate, now: number): number {
-  const failure = measure.failureAt(now);
-  const success = Math.max(1 - failure, leastSuccess);
-  return (measure.pendingAt(now) + failureLoad * failure) / (weight * success ** 2);
-}
-
 /** One choice among the targets of a load balancer. */
 class Chooser {
   readonly #candidates: readonly Candidate[];
@@ -151,10 +146,12 @@ class Chooser {
     const [only] = this.#candidates;
     if (!only) throw new RangeError("Cannot choose: there are no targets");
     if (this.#kind === "lowest_cost") return this.#byPrice();
-    const drawn = this.#draw(drawnOf[this.#kind]);
-    if (drawn.length === 1) {
-      return { target: (drawn[0] ?? only).target, why: `drawn by weight among ${this.#candidates.length} targets` };
+    if (this.#kind === "weight" || this.#candidates.length === 1) {
+      const { target } = draw(this.#candidates, this.#input.random) ?? only;
+      return { target, why: `drawn by weight among ${this.#candidates.length} targets` };
     }
+    const half = Math.floor(this.#candidates.length / 2);
+    const drawn = this.#draw(Math.max(2, Math.min(half, mostDrawn)));
     return this.#kind === "least_busy" ? this.#byLoad(drawn, only) : this.#byLatency(drawn, only);
   }
 
@@ -173,7 +170,9 @@ class Chooser {
 
   #byLoad(drawn: readonly Candidate[], only: Candidate): Choice {
     const { now } = this.#input;
-    const { target, measure } = leastOf(drawn, (one) => loadOf(one, now)) ?? only;
+    const latencies = this.#latencies();
+    const timeOf = (one: Candidate) => this.#slowness(one, latencies.of(one), crowdOf.least_busy) / one.target.weight;
+    const { target, measure } = leastOf(drawn, timeOf) ?? only;
     const calls = measure.pendingAt(now);
     return { target, why: `least busy of ${drawn.length} drawn by weight: ${calls} running calls` };
   }
@@ -186,26 +185,29 @@ class Chooser {
     if (unknown) return { target: unknown.target, why: "not measured yet" };
     const old = drawn.find((one) => now - one.measure.measuredAt > oldAfterMs && isIdle(one));
     if (old && random() < exploring) return { target: old.target, why: "measured again, its latency is old" };
-    const chosen = leastOf(drawn, (one) => this.#slowness(one, latencies.of(one) ?? latencies.mean)) ?? only;
-    const times = drawn.map((one) => `${Math.round(latencies.of(one) ?? latencies.mean)} ms at ${one.target.path}`);
+    const timeOf = (one: Candidate) => this.#slowness(one, latencies.of(one), crowdOf.lowest_latency);
+    const chosen = leastOf(drawn, timeOf) ?? only;
+    const times = drawn.map((one) => `${Math.round(latencies.of(one))} ms at ${one.target.path}`);
     return { target: chosen.target, why: `lowest latency of ${drawn.length} drawn by weight: ${times.join(", ")}` };
   }
 
-  /** What the targets are expected to take. Streams are compared at the same number of tokens. */
+  /** What the targets are expected to take; the mean where nothing is known. Streams are compared at the same number of tokens. */
   #latencies() {
     const { now, isStreamed } = this.#input;
     const counts = this.#candidates.flatMap(({ measure }) => measure.tokens.value ?? []);
     const tokens = counts.length === 0 ? usualTokens : counts.reduce((sum, count) => sum + count, 0) / counts.length;
-    const of = ({ measure }: Candidate) => measure.latencyAt(now, { isStreamed, tokens });
-    const known = this.#candidates.flatMap((one) => of(one) ?? []);
-    return { of, mean: known.length === 0 ? 1 : known.reduce((sum, time) => sum + time, 0) / known.length };
+    const measured = ({ measure }: Candidate) => measure.latencyAt(now, { isStreamed, tokens });
+    const known = this.#candidates.flatMap((one) => measured(one) ?? []);
+    const mean = known.length === 0 ? 1 : known.reduce((sum, time) => sum + time, 0) / known.length;
+    return { of: (one: Candidate) => measured(one) ?? mean };
   }
 
   /** Latency, more for a target that is crowded, fails, or has just come back. */
-  #slowness({ measure, share }: Candidate, latency: number): number {
+  #slowness({ measure, share }: Candidate, latency: number, crowd: number): number {
     const { now } = this.#input;
-    const success = Math.max(1 - measure.failureAt(now), leastSuccess);
-    return (latency * (1 + measure.pendingAt(now) / crowd)) / (share * success ** 2);
+    const failure = measure.failureAt(now);
+    const load = measure.pendingAt(now) + failureLoad * failure;
+    return (Math.max(latency, leastMs) * (1 + load / crowd)) / (share * Math.max(1 - failure, leastSuccess) ** 2);
   }
 
   /** The cheapest of those that work; of equal ones, one by weight. Targets without a price come last. */

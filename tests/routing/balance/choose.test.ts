@@ -73,6 +73,32 @@ test("least_busy calls the target with fewer running calls by weight", () => {
   assert.equal(names.filter((name) => name === "t0").length, 30);
 });
 
+test("least_busy prefers the target whose running calls end sooner", () => {
+  const { world, begin, call } = createBalancer({ choose: "least_busy" });
+  for (let index = 0; index < 6; index++) call({ t0: 400, t1: 100 });
+  const running = Array.from({ length: 10 }, () => begin().name);
+  // four calls of the fast one take as long as one of the slow one
+  assert.equal(running.filter((name) => name === "t1").length, 8);
+  world.now += 1;
+  assert.match(begin().why, /^least busy of 2 drawn by weight: \d+ running calls$/);
+});
+
+test("of few targets two are drawn, of more three, and never more than half of more than three", () => {
+  for (const [targets, drawn] of [
+    [2, 2],
+    [3, 2],
+    [5, 2],
+    [6, 3],
+    [20, 3],
+  ] as const) {
+    for (const choose of ["least_busy", "lowest_latency"]) {
+      const { begin, count } = createBalancer({ choose }, Array(targets).fill(1));
+      count(40 * targets);
+      assert.ok(begin().why.includes(` of ${drawn} drawn by weight`), `${choose}, ${targets} targets: ${begin().why}`);
+    }
+  }
+});
+
 test("lowest_latency measures each target once, and then calls the fast one except for few explorations", () => {
   const { begin, call, count } = createBalancer({ choose: "lowest_latency" });
   const times = { t0: 900, t1: 100 };
