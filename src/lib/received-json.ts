@@ -7,6 +7,10 @@ const decoder = new TextDecoder();
 /** Unchanged members of less bytes together are written again with the others. */
 const fewBytes = 4_096;
 
+/** Whether a member may have many bytes: a list, an object or a long string. */
+const isLong = (value: unknown): boolean =>
+  typeof value === "string" ? value.length >= fewBytes / 8 : typeof value === "object" && value !== null;
+
 const quote = 0x22;
 const comma = 0x2c;
 const colon = 0x3a;
@@ -91,10 +95,13 @@ export class ReceivedJson {
     this.#isPlain ??= this.#names === countNames(this.#value);
     if (!this.#isPlain) return undefined;
     if (names.length === Object.keys(this.#value).length && names.every(isSame)) return this.#bytes;
+    const unchanged = names.filter(isSame);
+    // most conversions change the messages and tools, and leave a few numbers
+    if (!unchanged.some((name) => isLong(members[name]))) return undefined;
     this.#spans ??= readSpans(this.#bytes);
     const spans = this.#spans;
     const isSpan = (span: Span | undefined): span is Span => span !== undefined;
-    const same = names.filter(isSame).map((name) => spans.get(name));
+    const same = unchanged.map((name) => spans.get(name));
     const bytes = same.filter(isSpan).reduce((sum, { start, end }) => sum + end - start, 0);
     if (bytes < fewBytes) return undefined;
     const changed = names.filter((name) => !isSame(name));
