@@ -115,7 +115,15 @@ function readContent(content: unknown): string {
 
 const toAnnotation = (annotation: Members): ChatPiece => ({ kind: "annotation", annotation });
 
+/** The text of a chunk that adds nothing else, as most do; undefined for others. */
+function onlyText(delta: Members): string | undefined {
+  for (const name in delta) if (name !== "content" && name !== "role") return undefined;
+  return typeof delta.content === "string" ? delta.content : undefined;
+}
+
 function readPieces(message: Members, choice: Members): ChatPiece[] {
+  const only = isObject(choice.logprobs) ? undefined : onlyText(message);
+  if (only !== undefined) return only === "" ? [] : [{ kind: "text", text: only }];
   const placed = readPlaced(message);
   if (placed) return [...placed, ...objectsIn(message.annotations).map(toAnnotation)];
   const pieces = readReasoning(message);

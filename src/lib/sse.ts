@@ -101,21 +101,25 @@ export class EventBlocks implements EventCutter {
   }
 }
 
+/** The value of a field in the line from `start` to `end`; undefined where the line has another field or is a comment. */
+function fieldValue(field: string, text: string, start: number, end: number): string | undefined {
+  if (!text.startsWith(field, start)) return undefined;
+  const colon = start + field.length;
+  if (colon === end) return "";
+  if (text[colon] !== ":") return undefined;
+  return text.slice(text[colon + 1] === " " ? colon + 2 : colon + 1, end);
+}
+
 /** An event from the lines between two blank lines; undefined for comments and empty blocks. */
 export function readEvent(block: string): SseEvent | undefined {
-  if (block.startsWith(":") && !block.includes("\n")) return undefined;
   let event = "";
   let data: string | undefined;
-  for (let start = 0; start <= block.length; ) {
+  for (let start = 0; start < block.length; ) {
     const end = endOfLine(block, start);
-    const line = block.slice(start, end);
+    const value = fieldValue("data", block, start, end);
+    if (value === undefined) event = fieldValue("event", block, start, end) ?? event;
+    else data = data === undefined ? value : `${data}\n${value}`;
     start = end + 1;
-    if (line === "" || line.startsWith(":")) continue;
-    const colon = line.indexOf(":");
-    const field = colon < 0 ? line : line.slice(0, colon);
-    const value = colon < 0 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
-    if (field === "data") data = data === undefined ? value : `${data}\n${value}`;
-    else if (field === "event") event = value;
   }
   return data === undefined ? undefined : { event, data };
 }
@@ -134,10 +138,13 @@ function toPlainLines(text: string): string {
 /** Events of a complete text, with any line ends; a leading byte order mark is skipped. */
 export function readEvents(text: string): SseEvent[] {
   const events: SseEvent[] = [];
-  // consecutive blank lines are one separator
-  for (const block of toPlainLines(text).split(/\n{2,}/)) {
-    const event = readEvent(block);
+  const lines = toPlainLines(text);
+  for (let start = 0; start < lines.length; ) {
+    const blank = lines.indexOf("\n\n", start);
+    const end = blank < 0 ? lines.length : blank;
+    const event = readEvent(lines.slice(start, end));
     if (event) events.push(event);
+    start = end + 2;
   }
   return events;
 }

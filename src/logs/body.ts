@@ -29,6 +29,12 @@ export class BodyPieces {
     }
   }
 
+  /** Stores a piece as it is now. */
+  addCopy(piece: Uint8Array): void {
+    // small pieces are copied anyway
+    this.add(piece.length < smallPiece ? piece : piece.slice());
+  }
+
   #gather(bytes: Uint8Array): void {
     if (this.#page && this.#used + bytes.length > this.#page.length) this.#endPage();
     this.#page ??= new Uint8Array(pageBytes);

@@ -62,7 +62,7 @@ export function createOriginalStages(context: CallerContext): { original: Stage;
         if (!isKnown && first) decide(true);
         // a copy: the cutter reuses its buffer
         if (!isKnown) first = block.slice();
-        else received?.add(block.slice());
+        else received?.addCopy(block);
         return block;
       },
     },
