@@ -1,6 +1,7 @@
 import { keyLength, readLookupId } from "../auth/api-key.ts";
 import type { CallerContext, Services } from "../context.ts";
 import { InvalidRequestError } from "../errors.ts";
+import { hopHeader } from "../lib/headers.ts";
 import { readTraceparent } from "../lib/metadata.ts";
 import { spanIdsOf } from "../observability/otlp/ids.ts";
 
@@ -21,12 +22,28 @@ type TracedContext = Pick<CallerContext, "id" | "traceId" | "spanId" | "parentSp
 const flagsAt = 53;
 
 /**
+ * Says where a call comes from: lists the gateways it came through, if its address may lead back to this one, and continues
+ * the caller's trace.
+ *
+ * @param isInfluenced Whether its address came from a request or stored data.
+ * @returns A promise only where there is one.
+ */
+export function addOrigin(
+  call: { readonly headers: Record<string, string> },
+  context: Pick<CallerContext, "headers" | "services"> & TracedContext,
+  isInfluenced: boolean,
+): Promise<void> | undefined {
+  if (isInfluenced) call.headers[hopHeader] = context.services.hops.next(context.headers);
+  return addTraceContext(call, context);
+}
+
+/**
  * Sends the trace context of the caller on, if it sent one (https://www.w3.org/TR/trace-context/): with the gateway's own
  * span as parent, or as it came where the operator wants that.
  *
  * @returns A promise only where there is one.
  */
-export function addTraceContext(
+function addTraceContext(
   { headers: sent }: { readonly headers: Record<string, string> },
   context: Pick<CallerContext, "headers" | "services"> & TracedContext,
 ): Promise<void> | undefined {

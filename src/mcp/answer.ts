@@ -2,8 +2,8 @@ import { RpcError } from "../errors.ts";
 import { readBytes } from "../lib/body.ts";
 import { type ExactValue, parseExactBytes } from "../lib/exact-numbers.ts";
 import { isObject } from "../lib/json.ts";
+import type { Attempt } from "../upstream/attempt.ts";
 import { filterList } from "./capabilities.ts";
-import type { Deadline } from "./deadline.ts";
 import { refuseBinary } from "./guard.ts";
 import { countResult } from "./limits.ts";
 import type { McpCall } from "./mcp-call.ts";
@@ -107,13 +107,13 @@ export interface JsonAnswer {
  *
  * @throws {RpcError} 502 if it is too large or not the answer to this request.
  */
-export async function readJsonAnswer(call: McpCall, response: Response, deadline: Deadline): Promise<JsonAnswer> {
+export async function readJsonAnswer(call: McpCall, response: Response, attempt: Attempt): Promise<JsonAnswer> {
   const bytes = await readBytes(response, {
     bytes: resultLimit(call),
     totalMs: Number.POSITIVE_INFINITY,
     silenceMs: Number.POSITIVE_INFINITY,
   });
-  if (deadline.reason !== undefined) throw upstreamError(504, "Cannot finish the call: it took too long");
+  if (attempt.endedBy !== undefined) throw upstreamError(504, "Cannot finish the call: it took too long");
   countResult(call, bytes.length);
   const read = readAnswerMessage(bytes);
   if (!read || !isAnswerTo(call, read.value)) {

@@ -4,10 +4,10 @@ import type { ExactValue } from "../lib/exact-numbers.ts";
 import { isObject } from "../lib/json.ts";
 import type { Ending } from "../lib/reply.ts";
 import { EventBlocks, eventsWithin } from "../lib/sse.ts";
+import type { Attempt } from "../upstream/attempt.ts";
 import { PulledStream } from "../upstream/client-stream.ts";
 import { isAnswerTo, readAnswerMessage, resultLimit, toJudgedAnswer } from "./answer.ts";
 import { mayPass } from "./capabilities.ts";
-import type { Deadline, EndReason } from "./deadline.ts";
 import { countResult } from "./limits.ts";
 import { ListeningWatch } from "./listening-watch.ts";
 import { answering, type McpCall } from "./mcp-call.ts";
@@ -15,7 +15,7 @@ import { createMessageBudget } from "./message-budget.ts";
 import { meta } from "./protocol.ts";
 import { withClientSubscription } from "./request-ids.ts";
 import { readStreamEvents, type StreamEvent, writeStreamEvent } from "./sse-fields.ts";
-import { describeFailure, upstreamError } from "./upstream.ts";
+import { describeFailure, endBy, upstreamError } from "./upstream.ts";
 
 /** Most times a stream is taken up again, and the wait before it. */
 const maxResumes = 5;
@@ -44,7 +44,7 @@ export interface StreamRules {
 /** Parts of a stream to a caller. */
 interface RelayOptions {
   readonly call: McpCall;
-  readonly deadline: Deadline;
+  readonly attempt: Attempt;
   readonly response: Response;
   /** Takes the stream up again after the event with this id; undefined where that is impossible. */
   resume?(lastEventId: string): Promise<Response>;
@@ -89,26 +89,26 @@ class McpStream extends PulledStream {
   }
 
   protected override expire(now: number): boolean {
-    const { call, deadline, rules } = this.#options;
+    const { call, attempt, rules } = this.#options;
     const isSilent = now - this.lastReadAt > call.context.services.mcp.settings.streamIdleTimeoutMs;
-    if (isSilent && !rules.isQuiet) deadline.end("idle");
+    if (isSilent && !rules.isQuiet) endBy(attempt, "idle");
     return isSilent && !rules.isQuiet;
   }
 
   override end(): void {
-    const { call, deadline } = this.#options;
+    const { call, attempt } = this.#options;
     if (call.message.method === "subscriptions/listen") this.#endListening("shutdown");
-    else deadline.end("shutdown");
+    else endBy(attempt, "shutdown");
   }
 
   /** Ends a stream on which a client listens as its server would: the client listens again. */
-  #endListening(reason: EndReason): void {
-    const { call, deadline } = this.#options;
+  #endListening(reason: "client" | "shutdown"): void {
+    const { call, attempt } = this.#options;
     if (this.isOver) return;
     const { id } = call.message;
     const result = { resultType: "complete", _meta: { [meta.subscriptionId]: id } };
     if (reason === "shutdown") this.#sendMessage({ jsonrpc: "2.0", id, result }, undefined);
-    deadline.end(reason);
+    endBy(attempt, reason);
     this.#reader.cancel().catch(() => {});
     this.#close(200, undefined);
   }
@@ -211,7 +211,7 @@ class McpStream extends PulledStream {
     const rest = this.#blocks.takeRest();
     const last = rest === undefined ? undefined : `${decoder.decode(rest).replace(/[\r\n]+$/, "")}\n\n`;
     if (last !== undefined && (await this.#pass(last)) && this.isOver) return true;
-    const { call, resume, deadline } = this.#options;
+    const { call, resume, attempt } = this.#options;
     if (call.message.method === "subscriptions/listen") {
       this.#endListening("client");
       return true;
@@ -220,8 +220,8 @@ class McpStream extends PulledStream {
       throw upstreamError(502, "Cannot finish the call: the server closed the stream before its answer");
     }
     this.#resumes++;
-    await wait(this.#retryMs, deadline.signal);
-    if (deadline.reason !== undefined) throw upstreamError(504, "Cannot finish the call: it took too long");
+    await wait(this.#retryMs, attempt.signal);
+    if (attempt.endedBy !== undefined) throw upstreamError(504, "Cannot finish the call: it took too long");
     const { body } = await resume(this.#lastEventId);
     if (body === null)
       throw upstreamError(502, "Cannot finish the call: the server closed the stream before its answer");
@@ -232,13 +232,13 @@ class McpStream extends PulledStream {
   /** A failure after the stream began: one error as the answer, then the end. */
   protected override fail(cause: unknown): void {
     if (this.isOver) return;
-    const { call, deadline } = this.#options;
-    const error = describeFailure(cause, deadline);
+    const { call, attempt } = this.#options;
+    const error = describeFailure(cause, attempt);
     this.#reader.cancel().catch(() => {});
     const shown = answering(error, call.message.id);
-    if (deadline.reason !== "client") this.#sendMessage(toErrorBody(shown, "mcp"), undefined);
+    if (attempt.endedBy !== "client") this.#sendMessage(toErrorBody(shown, "mcp"), undefined);
     if (call.context.log.mcp && error instanceof RpcError) call.context.log.mcp.rpc_code = error.rpcCode;
-    deadline.end("client");
+    endBy(attempt, "client");
     this.#close(error.status, error);
   }
 
@@ -246,13 +246,13 @@ class McpStream extends PulledStream {
   protected override leave(): void {
     if (this.isOver) return;
     this.hasLeft = true;
-    const { deadline, call, rules } = this.#options;
-    deadline.end("client");
+    const { attempt, call, rules } = this.#options;
+    endBy(attempt, "client");
     rules.onLeave?.();
     this.#reader.cancel().catch(() => {});
     // for those who listen it is how listening ends
     const isListening = call.message.method === "subscriptions/listen";
-    this.#over(isListening ? 200 : 499, isListening ? undefined : describeFailure(undefined, deadline));
+    this.#over(isListening ? 200 : 499, isListening ? undefined : describeFailure(undefined, attempt));
   }
 
   #close(status: number, error: unknown): void {
@@ -263,10 +263,10 @@ class McpStream extends PulledStream {
   #over(status: number, error: unknown): void {
     if (this.isOver) return;
     this.isOver = true;
-    const { call, deadline, onOver } = this.#options;
+    const { call, attempt, onOver } = this.#options;
     const { services, log } = call.context;
     this.unregister();
-    deadline.release();
+    attempt.release();
     onOver();
     log.responseBody = this.sent;
     const last = log.calls.at(-1);

@@ -1,7 +1,7 @@
 import { RpcError } from "../errors.ts";
 import type { Reply } from "../lib/reply.ts";
+import type { Attempt } from "../upstream/attempt.ts";
 import { isEventStream, type JsonAnswer, readJsonAnswer, requireUsable } from "./answer.ts";
-import type { Deadline } from "./deadline.ts";
 import type { McpCall } from "./mcp-call.ts";
 import { withFreshCredential } from "./oauth/credential.ts";
 import { codes } from "./protocol.ts";
@@ -44,19 +44,19 @@ function writeMessage({ message, context }: McpCall): string {
 }
 
 /** Sends the message of a call to its upstream. */
-export async function postMessage(call: McpCall, deadline: Deadline): Promise<Response> {
+export async function postMessage(call: McpCall, attempt: Attempt): Promise<Response> {
   const body = writeMessage(call);
   return withFreshCredential(call, async () =>
-    sendUpstream(call, { method: "POST", headers: await upstreamHeaders(call), body }, deadline),
+    sendUpstream(call, { method: "POST", headers: await upstreamHeaders(call), body }, attempt),
   );
 }
 
 /** Opens an event stream of an upstream by GET. */
-export async function openStream(call: McpCall, deadline: Deadline, lastEventId?: string): Promise<Response> {
+export async function openStream(call: McpCall, attempt: Attempt, lastEventId?: string): Promise<Response> {
   const { "content-type": _, ...headers } = await upstreamHeaders(call);
   const resumed = lastEventId === undefined ? {} : { "last-event-id": lastEventId };
   const request = { method: "GET", headers: { ...headers, accept: "text/event-stream", ...resumed } } as const;
-  return sendUpstream(call, request, deadline);
+  return sendUpstream(call, request, attempt);
 }
 
 /** The answer to what expects none, or undefined where the upstream refused it. */
@@ -86,17 +86,17 @@ const isJson = ({ headers }: Response) => /^application\/json\s*(?:;|$)/i.test(h
  *
  * @throws {GatewayError} 502 or 504 for what cannot be used, 404 if the session is over.
  */
-export async function readExchange(call: McpCall, response: Response, deadline: Deadline): Promise<Exchange> {
+export async function readExchange(call: McpCall, response: Response, attempt: Attempt): Promise<Exchange> {
   try {
     requireUsable(response);
     if (call.message.kind !== "request") return readAcceptance(call, response);
     if (isEventStream(response) && response.status === 200) return { kind: "stream", response };
-    if (isJson(response)) return { kind: "json", answer: await readJsonAnswer(call, response, deadline) };
+    if (isJson(response)) return { kind: "json", answer: await readJsonAnswer(call, response, attempt) };
     response.body?.cancel().catch(() => {});
     if (response.status === 404 && call.sessionId !== undefined) throw sessionOver();
     throw new UnusableAnswerError(response.status);
   } catch (error) {
     response.body?.cancel().catch(() => {});
-    throw describeFailure(error, deadline);
+    throw describeFailure(error, attempt);
   }
 }

@@ -1,8 +1,8 @@
 import { RpcError } from "../errors.ts";
 import { isHeaderValue } from "../lib/headers.ts";
 import type { Reply } from "../lib/reply.ts";
+import { Attempt } from "../upstream/attempt.ts";
 import { isEventStream, type JsonAnswer, toJudgedAnswer } from "./answer.ts";
-import { Deadline } from "./deadline.ts";
 import { relayStream, type StreamRules } from "./event-relay.ts";
 import { type Exchange, openStream, postMessage, readExchange } from "./exchange.ts";
 import { callerOf, type McpCall } from "./mcp-call.ts";
@@ -22,9 +22,9 @@ const maxSessionId = 1_024;
 /** How a call reaches its upstream, and how what comes back reaches the caller. */
 export interface Route extends StreamRules {
   /** Sends the message. */
-  send(call: McpCall, deadline: Deadline): Promise<Response>;
+  send(call: McpCall, attempt: Attempt): Promise<Response>;
   /** Takes the stream of an answer up again. */
-  resume?(call: McpCall, deadline: Deadline, lastEventId: string): Promise<Response>;
+  resume?(call: McpCall, attempt: Attempt, lastEventId: string): Promise<Response>;
   /** Whether an answer shows that the upstream does not speak the era of the call. */
   isMisfit?(call: McpCall, outcome: Exchange | RpcError): boolean;
   /** The status of a JSON answer, after its conversion. */
@@ -51,8 +51,8 @@ async function answerHeaders({ context, server, message }: McpCall, headers: Hea
 }
 
 /** Takes a stream of a legacy upstream up again: its own clients would do so by GET, which this gateway does not offer. */
-async function resumeStream(call: McpCall, deadline: Deadline, lastEventId: string): Promise<Response> {
-  const response = await openStream(call, deadline, lastEventId);
+async function resumeStream(call: McpCall, attempt: Attempt, lastEventId: string): Promise<Response> {
+  const response = await openStream(call, attempt, lastEventId);
   if (response.status === 200 && isEventStream(response)) return response;
   response.body?.cancel().catch(() => {});
   throw upstreamError(502, "Cannot finish the call: the server closed the stream before its answer");
@@ -72,17 +72,17 @@ async function jsonAnswerReply(call: McpCall, answer: JsonAnswer, route: Route):
 async function streamReply(
   call: McpCall,
   response: Response,
-  parts: { deadline: Deadline; route: Route; onOver(): void },
+  parts: { attempt: Attempt; route: Route; onOver(): void },
 ): Promise<Reply> {
-  const { deadline, route, onOver } = parts;
+  const { attempt, route, onOver } = parts;
   const headers = { ...streamHeaders, ...(await answerHeaders(call, response.headers)) };
   call.context.log.stream = true;
-  const resume = (lastEventId: string) => (route.resume ?? resumeStream)(call, deadline, lastEventId);
+  const resume = (lastEventId: string) => (route.resume ?? resumeStream)(call, attempt, lastEventId);
   const rules: StreamRules = route;
   const { body, finished } = relayStream({
     call,
     response,
-    deadline,
+    attempt,
     rules,
     onOver,
     ...((call.era === "legacy" || route.resume) && { resume }),
@@ -113,19 +113,19 @@ function timeoutOf({ message, server, context }: McpCall): number | undefined {
 async function run(
   call: McpCall,
   route: Route,
-  { deadline, onOver }: { deadline: Deadline; onOver(): void },
+  { attempt, onOver }: { attempt: Attempt; onOver(): void },
 ): Promise<Reply | undefined> {
-  const response = await route.send(call, deadline).catch((error: unknown) => {
-    throw describeFailure(error, deadline);
+  const response = await route.send(call, attempt).catch((error: unknown) => {
+    throw describeFailure(error, attempt);
   });
-  const outcome = await readExchange(call, response, deadline);
+  const outcome = await readExchange(call, response, attempt);
   if (route.isMisfit?.(call, outcome)) {
     if (outcome.kind === "stream") outcome.response.body?.cancel().catch(() => {});
     return undefined;
   }
   if (outcome.kind === "accepted") return outcome.reply;
   if (outcome.kind === "json") return jsonAnswerReply(call, outcome.answer, route);
-  return streamReply(call, outcome.response, { deadline, route, onOver });
+  return streamReply(call, outcome.response, { attempt, route, onOver });
 }
 
 /** Sends calls as they are. */
@@ -139,23 +139,23 @@ export const directRoute: Route = { send: postMessage };
 export async function relay(call: McpCall, route: Route): Promise<Reply | undefined> {
   const { context, message } = call;
   const leave = message.method === "subscriptions/listen" ? enterListening(call) : () => {};
-  const deadline = new Deadline(context.request, timeoutOf(call), context.services.timers);
+  const attempt = new Attempt(context.request, { timeoutMs: timeoutOf(call) }, context.services);
   const onOver = () => {
     leave();
     route.onOver?.();
   };
   let isOpen = false;
   try {
-    const reply = await run(call, route, { deadline, onOver });
+    const reply = await run(call, route, { attempt, onOver });
     isOpen = reply?.finished !== undefined;
     return reply;
   } catch (error) {
-    if (deadline.reason === "client") route.onLeave?.();
+    if (attempt.endedBy === "client") route.onLeave?.();
     if (error instanceof RpcError && route.isMisfit?.(call, error)) return undefined;
     throw error;
   } finally {
     if (!isOpen) {
-      deadline.release();
+      attempt.release();
       onOver();
     }
   }

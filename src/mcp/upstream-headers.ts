@@ -1,7 +1,7 @@
 import { hasTokenForm, readClaims } from "../auth/jwt-claims.ts";
-import { addTraceContext, requireNoKey } from "../context/leaving.ts";
+import { addOrigin, requireNoKey } from "../context/leaving.ts";
 import { InvalidRequestError } from "../errors.ts";
-import { hopHeader, isHeaderName, isHeaderValue } from "../lib/headers.ts";
+import { isHeaderName, isHeaderValue } from "../lib/headers.ts";
 import { credentialHeaders, mayCarryCredential } from "../lib/secret-names.ts";
 import { productName } from "../providers/core/call.ts";
 import type { McpCall } from "./mcp-call.ts";
@@ -163,9 +163,8 @@ export async function upstreamHeaders(call: McpCall): Promise<Record<string, str
     ...(sessionId !== undefined && { "mcp-session-id": sessionId }),
     "content-type": "application/json",
     accept: "application/json, text/event-stream",
-    [hopHeader]: context.services.hops.next(context.headers),
   };
-  await addTraceContext({ headers }, context);
+  await addOrigin({ headers }, context, true);
   await requireNoKey({ url: server.url, headers }, context);
   return headers;
 }

@@ -1,13 +1,13 @@
-import type { UpstreamCall } from "../context/call-record.ts";
 import { ClientClosedError, type GatewayError, GatewayError as KnownError, RpcError } from "../errors.ts";
 import { BodyError } from "../lib/body.ts";
 import { ExcessError } from "../lib/budget.ts";
 import { isObject } from "../lib/json.ts";
 import { OutboundError, toOutboundError } from "../lib/outbound.ts";
 import { EventTooLongError } from "../lib/sse.ts";
+import { AbortReason } from "../providers/core/call.ts";
 import type { Admission } from "../routing/breaker.ts";
 import type { BreakerSettings } from "../routing/config.ts";
-import type { Deadline } from "./deadline.ts";
+import type { Attempt } from "../upstream/attempt.ts";
 import { callerOf, type McpCall } from "./mcp-call.ts";
 import { codes, repeatable } from "./protocol.ts";
 
@@ -27,6 +27,11 @@ interface UpstreamRequest {
   readonly body?: string;
 }
 
+/** Ends a call. */
+export function endBy(attempt: Attempt, kind: AbortReason["kind"]): void {
+  attempt.abort(new AbortReason(kind, `the call ended: ${kind}`));
+}
+
 /** An error of an upstream, as the answer to a call. */
 export function upstreamError(status: 502 | 504, message: string, details: { cause?: unknown; type?: string } = {}) {
   const { cause, type = status === 504 ? "timeout" : "upstream_error" } = details;
@@ -39,16 +44,16 @@ export function upstreamError(status: 502 | 504, message: string, details: { cau
 }
 
 /** The error of a call that failed, also while its answer was read. */
-export function describeFailure(error: unknown, deadline: Deadline): GatewayError {
-  if (deadline.reason === "client") {
+export function describeFailure(error: unknown, attempt: Attempt): GatewayError {
+  if (attempt.endedBy === "client") {
     return new ClientClosedError("Cannot respond: the caller disconnected", { cause: error, code: "client_closed" });
   }
-  if (deadline.reason === "timeout")
+  if (attempt.endedBy === "timeout")
     return upstreamError(504, "Cannot finish the call: it took too long", { cause: error });
-  if (deadline.reason === "idle") {
+  if (attempt.endedBy === "idle") {
     return upstreamError(504, "Cannot finish the call: the server stopped sending", { cause: error });
   }
-  if (deadline.reason === "shutdown") {
+  if (attempt.endedBy === "shutdown") {
     return upstreamError(502, "Cannot finish the call: the gateway is stopping", { cause: error, type: "shutdown" });
   }
   if (error instanceof KnownError) return error;
@@ -71,22 +76,6 @@ export function describeFailure(error: unknown, deadline: Deadline): GatewayErro
   return upstreamError(502, message, { cause: error });
 }
 
-/** Begins a call in the record of its request. */
-function noteCall({ context, server }: McpCall): UpstreamCall {
-  const noted: UpstreamCall = {
-    provider: server.slug,
-    model: null,
-    url: server.shownUrl,
-    startedAt: context.services.clock.monotonic(),
-    firstByteAt: null,
-    endedAt: null,
-    status: null,
-    error: null,
-  };
-  context.log.calls.push(noted);
-  return noted;
-}
-
 /** @throws {RpcError} 200, code 503, if the server's circuit breaker is open. */
 function admit({ context, server }: McpCall): Admission {
   const key = JSON.stringify(["mcp", server.organisationId, server.workspaceId, server.id]);
@@ -101,13 +90,13 @@ function admit({ context, server }: McpCall): Admission {
 }
 
 /** Sends once, and reports how it went to the circuit breaker. */
-async function sendOnce(call: McpCall, request: UpstreamRequest, deadline: Deadline): Promise<Response> {
+async function sendOnce(call: McpCall, request: UpstreamRequest, attempt: Attempt): Promise<Response> {
   const { services } = call.context;
   const admission = admit(call);
-  const noted = noteCall(call);
+  const { openapi, url, slug, shownUrl } = call.server;
+  attempt.begin(call.context.log, { provider: slug, model: null, url: shownUrl });
   try {
-    const { signal } = deadline;
-    const { openapi, url } = call.server;
+    const { signal } = attempt;
     const init = {
       method: request.method,
       headers: { ...request.headers },
@@ -116,17 +105,16 @@ async function sendOnce(call: McpCall, request: UpstreamRequest, deadline: Deadl
       ...(request.body !== undefined && { body: request.body }),
     } as const;
     const response = await (openapi ? openapi.answer(init, services.outbound) : services.outbound(url, init));
-    noted.firstByteAt = services.clock.monotonic();
-    noted.status = response.status;
+    attempt.receive(response.status);
     admission({ status: response.status });
     return response;
   } catch (error) {
-    const failure = describeFailure(error, deadline);
-    noted.error = failure.code ?? failure.type;
+    const failure = describeFailure(error, attempt);
+    attempt.fail(failure.code ?? failure.type);
     admission(failure instanceof ClientClosedError ? "abandoned" : { status: failure.status });
     throw failure;
   } finally {
-    noted.endedAt = services.clock.monotonic();
+    attempt.end();
   }
 }
 
@@ -148,18 +136,18 @@ function isRepeatable({ message, server }: McpCall): boolean {
  *
  * @throws {GatewayError} If there is no answer.
  */
-export async function sendUpstream(call: McpCall, request: UpstreamRequest, deadline: Deadline): Promise<Response> {
+export async function sendUpstream(call: McpCall, request: UpstreamRequest, attempt: Attempt): Promise<Response> {
   const mayRepeat = request.method === "POST" && isRepeatable(call);
   try {
-    const response = await sendOnce(call, request, deadline);
+    const response = await sendOnce(call, request, attempt);
     if (!mayRepeat || !worthRepeating.has(response.status)) return response;
     response.body?.cancel().catch(() => {});
   } catch (error) {
-    const isAway = error instanceof RpcError && error.status === 502 && deadline.reason === undefined;
+    const isAway = error instanceof RpcError && error.status === 502 && attempt.endedBy === undefined;
     if (!mayRepeat || !isAway) throw error;
   }
   call.context.log.retriesMade++;
-  return sendOnce(call, request, deadline);
+  return sendOnce(call, request, attempt);
 }
 
 /** Key of a caller, for counts in memory. */

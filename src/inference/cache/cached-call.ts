@@ -8,7 +8,8 @@ import { beginningOf } from "../../logs/body.ts";
 import { beforeAbort } from "../../providers/core/call.ts";
 import { modelsInBody } from "../../providers/core/model-names.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
-import { startAttempt, timesOf, toAttemptError } from "../call/attempt.ts";
+import { Attempt } from "../../upstream/attempt.ts";
+import { timesOf, toAttemptError } from "../call/attempt.ts";
 import { costOfRequest } from "../call/cost.ts";
 import { admitCached } from "../call/limits.ts";
 import { droppedHeader, routingHeaders } from "../call/provider-response.ts";
@@ -157,7 +158,7 @@ class CachedCall implements StreamCache {
     const { target } = this.#call;
     const { request, services } = this.#context;
     const { timeoutMs, wholeMs = timeoutMs } = timesOf(target, this.#context);
-    const attempt = startAttempt(request, { timeoutMs: Math.min(timeoutMs, wholeMs) }, services);
+    const attempt = new Attempt(request, { timeoutMs: Math.min(timeoutMs, wholeMs) }, services);
     try {
       return await beforeAbort(running, attempt.signal);
     } catch (error) {

@@ -1,13 +1,12 @@
-import type { UpstreamCall } from "../../context/call-record.ts";
-import { addTraceContext, requireNoKey } from "../../context/leaving.ts";
+import { addOrigin, requireNoKey } from "../../context/leaving.ts";
 import type { CallerContext } from "../../context.ts";
-import { hopHeader } from "../../lib/headers.ts";
 import type { SocketAnswer, SocketOutbound } from "../../lib/outbound.ts";
 import { addressOf, type ProviderCall, sendCall } from "../../providers/core/call.ts";
 import { openCall, type SocketCall } from "../../providers/core/connect.ts";
 import { type CallTokens, tokensOfCall } from "../../providers/core/token-cache.ts";
 import type { AuthTools } from "../../providers/core/types.ts";
-import { type Attempt, type AttemptTimes, endCall, startAttempt, toAttemptError } from "./attempt.ts";
+import { Attempt, type AttemptTimes } from "../../upstream/attempt.ts";
+import { toAttemptError } from "./attempt.ts";
 import { admitCall, type CallFacts } from "./limits.ts";
 import type { PreparedCall } from "./prepared-call.ts";
 import { isTokenRefusal, type JudgedResponse, judge, renewCall, startTokens } from "./renewed-call.ts";
@@ -17,11 +16,6 @@ type UnsentCall = Pick<ProviderCall, "provider" | "customHost" | "headers">;
 /** Whether the call's address came from the request or stored data. */
 function isInfluenced({ customHost, provider }: UnsentCall): boolean {
   return customHost !== undefined || provider.isBaseInfluenced;
-}
-
-/** Lists the gateways that a call came through: its address may lead back to this one. */
-function addHops(call: UnsentCall, { headers, services }: CallerContext): void {
-  call.headers[hopHeader] = services.hops.next(headers);
 }
 
 /** Longer bodies are released as soon as they are sent. */
@@ -41,19 +35,8 @@ function beginCall(
   context: CallerContext,
 ): AuthTools {
   const { log, principal, metadata, services } = context;
-  const call: UpstreamCall = {
-    provider: provider.slug,
-    model: log.model,
-    url: url.replace(/\?.*$/, ""),
-    startedAt: services.clock.monotonic(),
-    firstByteAt: null,
-    endedAt: null,
-    status: null,
-    error: null,
-  };
-  log.calls.push(call);
+  attempt.begin(log, { provider: provider.slug, model: log.model, url: url.replace(/\?.*$/, "") });
   log.isAtCustomHost = customHost !== undefined;
-  attempt.call = call;
   const { organisationId, workspaceId } = principal;
   const tenant = [organisationId, workspaceId ?? ""];
   const beforeLeaving: AuthTools["beforeLeaving"] = (leaving) => requireNoKey(leaving, context);
@@ -77,8 +60,7 @@ export interface UpstreamResponse<Upstream> {
 
 /** Sends a request within an attempt. */
 async function send(call: PreparedCall, { attempt, facts }: Sending, context: CallerContext): Promise<Response> {
-  if (isInfluenced(call)) addHops(call, context);
-  const tracing = addTraceContext(call, context);
+  const tracing = addOrigin(call, context, isInfluenced(call));
   if (tracing) await tracing;
   const admitting = admitCall(call, facts, context, attempt);
   if (admitting) await admitting;
@@ -102,10 +84,7 @@ async function sendOnce(
   // it is being sent; whatever waits for the response need not hold it too
   if (typeof call.body === "string" && call.body.length > longBody) call.body = "";
   const upstream = await sending;
-  if (attempt.call) {
-    attempt.call.firstByteAt = context.services.clock.monotonic();
-    attempt.call.status = upstream.status;
-  }
+  attempt.receive(upstream.status);
   return upstream;
 }
 
@@ -124,7 +103,7 @@ async function sendRenewable(call: PreparedCall, attempt: Attempt, context: Call
   if ("response" in first && !first.isRefusal) return first.response;
   const renewed = await renewCall(call, tokens, body).catch(() => undefined);
   if (!renewed) return toResponse(first);
-  if (attempt.call) attempt.call.endedAt = context.services.clock.monotonic();
+  attempt.end();
   const again = await sendOnce(renewed, attempt, context, startTokens(renewed, context)).catch((error: unknown) => {
     if (attempt.signal.aborted) throw error;
     return undefined;
@@ -145,14 +124,13 @@ async function within<Upstream>(
   attempt: Attempt,
   work: Promise<Upstream>,
   provider: string,
-  context: CallerContext,
 ): Promise<UpstreamResponse<Upstream>> {
   try {
     return { upstream: await work, attempt };
   } catch (error) {
     attempt.release();
     const failure = toAttemptError(error, attempt, provider);
-    endCall(attempt, context);
+    attempt.end();
     throw failure;
   }
 }
@@ -171,7 +149,7 @@ export function callUpstream(
   context: CallerContext,
   repeat?: (upstream: Response, attempt: Attempt) => Promise<PreparedCall | Response>,
 ): Promise<UpstreamResponse<Response>> {
-  const attempt = startAttempt(context.request, terms, context.services);
+  const attempt = new Attempt(context.request, terms, context.services);
   const sending = { attempt, facts: terms };
   const sendBoth = async () => {
     const upstream = await send(call, sending, context);
@@ -180,7 +158,7 @@ export function callUpstream(
     return next instanceof Response ? next : send(next, sending, context);
   };
   const work = repeat ? sendBoth() : send(call, sending, context);
-  return within(attempt, work, call.provider.slug, context);
+  return within(attempt, work, call.provider.slug);
 }
 
 /**
@@ -195,19 +173,15 @@ export function openUpstream(
   open: SocketOutbound,
 ): Promise<UpstreamResponse<SocketAnswer>> {
   const { services } = context;
-  const attempt = startAttempt(context.request, terms, services);
+  const attempt = new Attempt(context.request, terms, services);
   const connect = async () => {
-    if (isInfluenced(call)) addHops(call, context);
-    await addTraceContext(call, context);
+    await addOrigin(call, context, isInfluenced(call));
     await admitCall(call, terms, context, attempt);
     const openOnce = async () => {
       const tokens = tokensOfCall(services.authTools.tokens, call.managed?.revision);
       const tools = { ...beginCall(call, attempt, context), tokens };
       const upstream = await openCall({ ...call, headers: { ...call.headers }, signal: attempt.signal }, tools, open);
-      if (attempt.call) {
-        attempt.call.firstByteAt = services.clock.monotonic();
-        attempt.call.status = upstream.end ? 101 : upstream.status;
-      }
+      attempt.receive(upstream.end ? 101 : upstream.status);
       return { upstream, tokens };
     };
     const { upstream, tokens } = await openOnce();
@@ -215,5 +189,5 @@ export function openUpstream(
       return upstream;
     return (await openOnce()).upstream;
   };
-  return within(attempt, connect(), call.provider.slug, context);
+  return within(attempt, connect(), call.provider.slug);
 }

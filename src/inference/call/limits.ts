@@ -11,12 +11,12 @@ import type { Claim, Counted, Refusal, Reservation } from "../../policies/limit-
 import { estimateAt } from "../../pricing/cost.ts";
 import { findPriceTiers, type PriceTiers } from "../../pricing/prices.ts";
 import type { LimitIncrement } from "../../schemas/logs.ts";
+import type { Attempt } from "../../upstream/attempt.ts";
 import { isOperation } from "../facts/operation-facts.ts";
 import { requestTypeOf } from "../facts/request-types.ts";
 import { readView } from "../target/stored-provider.ts";
 import { requireLabels } from "../target/target-labels.ts";
 import { type ApplicableLimits, findLimits, toApplicable } from "./applicable-limits.ts";
-import type { Attempt } from "./attempt.ts";
 import { requireLogRoom } from "./log-sink.ts";
 import type { NamedCall } from "./named-models.ts";
 import { applyUnpricedRule, type PricedCall } from "./unpriced-models.ts";

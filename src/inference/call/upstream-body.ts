@@ -3,7 +3,8 @@ import type { CallerContext } from "../../context.ts";
 import { UnavailableError, UpstreamError } from "../../errors.ts";
 import { BodyError, readBeginning, readBytes } from "../../lib/body.ts";
 import { decodeUtf8, findJsonExcess, isObject } from "../../lib/json.ts";
-import { type Attempt, endCall, toAttemptError } from "./attempt.ts";
+import type { Attempt } from "../../upstream/attempt.ts";
+import { toAttemptError } from "./attempt.ts";
 
 /** Largest decoded response that is read whole. */
 const maxAnswerBytes = 64 * 1024 * 1024;
@@ -35,7 +36,7 @@ export async function readAnswer(
     const bytes = isCut
       ? await readBeginning(upstream, maxFailureBytes)
       : await readBytes(upstream, { ...answerBounds, reserve: reserveBody(context, context.services) });
-    endCall(attempt, context);
+    attempt.end();
     return bytes;
   } catch (error) {
     if (!(error instanceof BodyError)) throw toAttemptError(error, attempt, provider);

@@ -11,7 +11,8 @@ import { isSocketHandshake } from "../../lib/websocket.ts";
 import { maxLoggedBody } from "../../logs/body.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import { errorCodeOf } from "../../providers/core/failure-codes.ts";
-import { type Attempt, type AttemptTimes, endCall, replyWithin, timesOf, toAttemptError } from "../call/attempt.ts";
+import type { Attempt, AttemptTimes } from "../../upstream/attempt.ts";
+import { replyWithin, timesOf, toAttemptError } from "../call/attempt.ts";
 import { callUpstream, type UpstreamResponse } from "../call/call-upstream.ts";
 import type { PreparedCall } from "../call/prepared-call.ts";
 import { routingHeaders, toProviderError } from "../call/provider-response.ts";
@@ -55,7 +56,7 @@ async function answerUpstream(
   if (status === 204 || status === 205 || status === 304) return { status, headers, body: null };
   if (length <= smallBodyBytes) {
     const bytes = await readHeld(upstream, { attempt, provider, timers: context.services.timers });
-    endCall(attempt, context);
+    attempt.end();
     if (logsText) {
       context.log.responseBody = bytes;
       const noted = upstream.ok ? noteSmallAnswer(textOf(bytes), upload, context) : undefined;

@@ -9,8 +9,8 @@ import { boundaryOf, FormFile, writeForm } from "../../lib/multipart.ts";
 import type { ReceivedJson } from "../../lib/received-json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import { FormRequest } from "../../providers/core/operations.ts";
+import type { Attempt } from "../../upstream/attempt.ts";
 import type { ServedOperation } from "../adapt/operation.ts";
-import type { Attempt } from "../call/attempt.ts";
 import { unifiedHeaders } from "../call/provider-response.ts";
 import { forwardBody, isText } from "../stream/byte-relay.ts";
 

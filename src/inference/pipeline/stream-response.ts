@@ -7,8 +7,8 @@ import { toLoggedUsage, withTier, withUnits } from "../../logs/usage.ts";
 import type { Destination } from "../../providers/core/call.ts";
 import type { InheritedSettings } from "../../routing/config.ts";
 import type { LoggedUsage } from "../../schemas/logs.ts";
+import type { Attempt } from "../../upstream/attempt.ts";
 import type { ServedOperation } from "../adapt/operation.ts";
-import { type Attempt, endCall } from "../call/attempt.ts";
 import { noteDiscarded } from "../call/cost.ts";
 import { unifiedHeaders } from "../call/provider-response.ts";
 import { uncountedOf } from "../call/usage-units.ts";
@@ -129,7 +129,7 @@ export async function answerStream(upstream: Response, call: StreamedCall, conte
   const headers = headersOf(upstream, call, context);
   const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
   const onEnd = (end: StreamEnd) => {
-    endCall(call.attempt, context);
+    call.attempt.end();
     log.responseBody = operation.media.isHeavy ? null : end.sent;
     log.isCut = end.status !== 200;
     // the row shows what the client got
@@ -155,7 +155,7 @@ export async function answerHeld(upstream: Response, call: StreamedCall, context
   let ended: StreamEnd | undefined;
   const onEnd = (end: StreamEnd) => {
     ended = end;
-    endCall(call.attempt, context);
+    call.attempt.end();
     noteEnd(end, stages.conversion, call, context);
   };
   const body = await openStream(upstream, { ...call, stages, keepAlive: undefined, onEnd }, context);

@@ -23,7 +23,8 @@ import { type BoundProvider, requireOperation } from "../../providers/core/types
 import type { InheritedSettings } from "../../routing/config.ts";
 import { applyParamOverrides } from "../../routing/param-overrides.ts";
 import type { PlanNode } from "../../routing/plan.ts";
-import { type Attempt, endCall, timesOf } from "../call/attempt.ts";
+import type { Attempt } from "../../upstream/attempt.ts";
+import { timesOf } from "../call/attempt.ts";
 import { openUpstream } from "../call/call-upstream.ts";
 import { routingHeaders, toProviderError } from "../call/provider-response.ts";
 import { sessionEvents } from "../facts/operation-facts.ts";
@@ -188,7 +189,7 @@ async function openSession(session: RealtimeRequest, find: FindTarget, parts: Se
   const { upstream, attempt } = await openUpstream(call, terms, context, open);
   if (!upstream.end) {
     attempt.release();
-    endCall(attempt, context);
+    attempt.end();
     throw toRefusal(upstream, context);
   }
   const findAgain = async (caller: CallerContext) => {
@@ -313,7 +314,7 @@ function acceptSession(session: OpenSession, access: KeyAccess, context: CallerC
   const meter = createSessionMeter(session, notes, context);
   const { promise: finished, resolve: finish } = Promise.withResolvers<Ending>();
   const end = async (error: Error | undefined) => {
-    endCall(attempt, context);
+    attempt.end();
     const denial = guard?.denial;
     guard?.note();
     log.model ??= notes.model();

@@ -3,7 +3,7 @@ import { readChunks } from "../../lib/body.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { ObjectRules } from "../../providers/core/records.ts";
 import type { BoundProvider } from "../../providers/core/types.ts";
-import type { Attempt } from "../call/attempt.ts";
+import type { Attempt } from "../../upstream/attempt.ts";
 import { routingHeaders } from "../call/provider-response.ts";
 import { forwardBody } from "../stream/byte-relay.ts";
 import { type RecordTarget, readRecord, recordReply, sendRecord } from "./send.ts";

@@ -4,8 +4,9 @@ import { toGatewayError } from "../../errors.ts";
 import type { Ending, Reply } from "../../lib/reply.ts";
 import type { BodyPieces } from "../../logs/body.ts";
 import { AbortReason } from "../../providers/core/call.ts";
+import type { Attempt } from "../../upstream/attempt.ts";
 import { PulledStream } from "../../upstream/client-stream.ts";
-import { type Attempt, endCall, toAttemptError } from "../call/attempt.ts";
+import { toAttemptError } from "../call/attempt.ts";
 
 /** Whether bytes of this content type are readable in a log. */
 export function isText(type: string | null | undefined, coding: string | null | undefined): boolean {
@@ -136,7 +137,7 @@ class ByteRelay extends PulledStream {
     this.unregister();
     const { attempt, provider, logsText, reader } = this.#facts;
     attempt.release();
-    endCall(attempt, this.#context);
+    attempt.end();
     const error = failure === undefined ? undefined : toAttemptError(failure, attempt, provider);
     const status = hasLeft ? 499 : error ? toGatewayError(error).status : this.#response.status;
     this.#context.log.responseBody = logsText ? this.sent : null;

@@ -2,8 +2,8 @@ import { RpcError } from "../../errors.ts";
 import { toBase64Url } from "../../lib/base64.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
 import { productName } from "../../providers/core/call.ts";
+import type { Attempt } from "../../upstream/attempt.ts";
 import { version as gatewayVersion } from "../../version.ts";
-import type { Deadline } from "../deadline.ts";
 import { postMessage } from "../exchange.ts";
 import { callerOf, type McpCall } from "../mcp-call.ts";
 import type { Message, RpcId } from "../message.ts";
@@ -47,8 +47,8 @@ export function toLegacyCall(call: McpCall, message: Message, session: Pick<Pool
 }
 
 /** Sends a notification; its answer does not matter. */
-export async function notify(call: McpCall, deadline: Deadline): Promise<void> {
-  const response = await postMessage(call, deadline);
+export async function notify(call: McpCall, attempt: Attempt): Promise<void> {
+  const response = await postMessage(call, attempt);
   response.body?.cancel().catch(() => {});
 }
 
@@ -103,13 +103,13 @@ function readSessionId({ headers }: Response): string | undefined {
  *
  * @throws {GatewayError} 502 or 504 if the server begins none.
  */
-export async function beginSession(call: McpCall, deadline: Deadline): Promise<PooledSession> {
+export async function beginSession(call: McpCall, attempt: Attempt): Promise<PooledSession> {
   const params = { protocolVersion: newestLegacy, capabilities: {}, clientInfo: gatewayInfo };
   const before = { id: undefined, version: newestLegacy };
   const hello = toLegacyCall(call, ownMessage("initialize", params, freshId()), before);
   const { upstreamId: _, ...started } = hello;
-  const response = await postMessage(started, deadline);
-  const about = requireStarted(await readWholeAnswer(started, response, deadline));
+  const response = await postMessage(started, attempt);
+  const about = requireStarted(await readWholeAnswer(started, response, attempt));
   const version = stringOf(about.protocolVersion) ?? newestLegacy;
   if (eraOf(version) !== "legacy" && version !== "2024-11-05") {
     throw upstreamError(502, "Cannot begin a session: the server chose a protocol version that the gateway lacks");
@@ -119,7 +119,7 @@ export async function beginSession(call: McpCall, deadline: Deadline): Promise<P
   const greeting = toLegacyCall(call, ownMessage("notifications/initialized", {}), session);
   const end = id === undefined ? nothingToEnd : await createEnd(greeting);
   try {
-    await notify(greeting, deadline);
+    await notify(greeting, attempt);
   } catch (error) {
     void end();
     throw error;

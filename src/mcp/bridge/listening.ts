@@ -1,7 +1,7 @@
 import type { Services } from "../../context.ts";
 import { isObject } from "../../lib/json.ts";
+import type { Attempt } from "../../upstream/attempt.ts";
 import { isEventStream } from "../answer.ts";
-import type { Deadline } from "../deadline.ts";
 import { openStream, postMessage } from "../exchange.ts";
 import type { McpCall } from "../mcp-call.ts";
 import { meta } from "../protocol.ts";
@@ -28,7 +28,7 @@ interface Honoured {
 }
 
 /** What a server can report of what is asked. */
-async function subscribe(call: McpCall, session: PooledSession, deadline: Deadline): Promise<Honoured> {
+async function subscribe(call: McpCall, session: PooledSession, attempt: Attempt): Promise<Honoured> {
   const asked = isObject(call.message.params.notifications) ? call.message.params.notifications : {};
   const offered = isObject(session.about.capabilities) ? session.about.capabilities : {};
   const offers = (name: string, flag: string) => isObject(offered[name]) && offered[name][flag] === true;
@@ -42,7 +42,7 @@ async function subscribe(call: McpCall, session: PooledSession, deadline: Deadli
     if (typeof uri !== "string") continue;
     const one = toLegacyCall(call, ownMessage("resources/subscribe", { uri }, freshId()), session);
     const { upstreamId: _, ...plain } = one;
-    if (resultIn(await readWholeAnswer(plain, await postMessage(plain, deadline), deadline))) honoured.push(uri);
+    if (resultIn(await readWholeAnswer(plain, await postMessage(plain, attempt), attempt))) honoured.push(uri);
   }
   const methods = meant.map(([, , method]): string => method);
   if (honoured.length > 0) methods.push("notifications/resources/updated");
@@ -111,16 +111,16 @@ export function toListeningRoute(call: McpCall): { call: McpCall; route: Route }
   const subscriptionId = idInSession(call.message);
   let session: PooledSession | undefined;
   let honoured: Honoured = { notifications: {}, methods: new Set() };
-  const send = async (_: McpCall, deadline: Deadline): Promise<Response> => {
-    session = await beginSession(call, deadline);
-    honoured = await subscribe(call, session, deadline);
+  const send = async (_: McpCall, attempt: Attempt): Promise<Response> => {
+    session = await beginSession(call, attempt);
+    honoured = await subscribe(call, session, attempt);
     const acknowledged = {
       jsonrpc: "2.0",
       method: "notifications/subscriptions/acknowledged",
       params: { notifications: honoured.notifications, _meta: { [meta.subscriptionId]: subscriptionId } },
     };
     if (honoured.methods.size === 0) return beginWith(acknowledged, undefined);
-    const body = bodyOf(openStream(toLegacyCall(call, ownMessage("listen", {}), session), deadline));
+    const body = bodyOf(openStream(toLegacyCall(call, ownMessage("listen", {}), session), attempt));
     // it may fail after nobody reads it any more
     body.catch(() => {});
     if (await opens(body, call.context.services)) return beginWith(acknowledged, body);

@@ -1,8 +1,8 @@
 import type { Budget } from "../../lib/budget.ts";
 import { isObject } from "../../lib/json.ts";
 import { EventBlocks, eventsWithin } from "../../lib/sse.ts";
+import type { Attempt } from "../../upstream/attempt.ts";
 import { isAnswerTo, isEventStream, readAnswerMessage, resultLimit } from "../answer.ts";
-import type { Deadline } from "../deadline.ts";
 import { readExchange } from "../exchange.ts";
 import type { McpCall } from "../mcp-call.ts";
 import { createMessageBudget } from "../message-budget.ts";
@@ -115,9 +115,9 @@ export async function nextAnswer(call: McpCall, events: EventReader): Promise<Re
 export async function readWholeAnswer(
   call: McpCall,
   response: Response,
-  deadline: Deadline,
+  attempt: Attempt,
 ): Promise<Record<string, unknown>> {
-  const outcome = await readExchange(call, response, deadline);
+  const outcome = await readExchange(call, response, attempt);
   if (outcome.kind === "json") return outcome.answer.value;
   if (outcome.kind === "accepted" || outcome.response.body === null) {
     throw upstreamError(502, "Cannot use the answer of the server: it has no body");
@@ -126,7 +126,7 @@ export async function readWholeAnswer(
   try {
     return await nextAnswer(call, events);
   } catch (error) {
-    throw describeFailure(error, deadline);
+    throw describeFailure(error, attempt);
   } finally {
     events.close();
   }

@@ -1,7 +1,7 @@
 import { RpcError } from "../../errors.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
+import type { Attempt } from "../../upstream/attempt.ts";
 import { isEventStream } from "../answer.ts";
-import type { Deadline } from "../deadline.ts";
 import type { McpCall } from "../mcp-call.ts";
 import type { Message } from "../message.ts";
 import { codes, eraOf, newestLegacy } from "../protocol.ts";
@@ -19,13 +19,13 @@ const notBegun = { id: undefined, version: newestLegacy };
 /** A connection to a server of the transport HTTP+SSE (Model Context Protocol 2024-11-05): one for each call. */
 class SseConnection {
   readonly #call: McpCall;
-  readonly #deadline: Deadline;
+  readonly #attempt: Attempt;
   #events: EventReader | undefined;
   #address = "";
 
-  constructor(call: McpCall, deadline: Deadline) {
+  constructor(call: McpCall, attempt: Attempt) {
     this.#call = call;
-    this.#deadline = deadline;
+    this.#attempt = attempt;
   }
 
   /** Opens the stream and reads where messages go. */
@@ -33,7 +33,7 @@ class SseConnection {
     const opening = toLegacyCall(this.#call, ownMessage("open", {}), notBegun);
     const { "content-type": _, ...headers } = await upstreamHeaders(opening);
     const request = { method: "GET", headers: { ...headers, accept: "text/event-stream" } } as const;
-    const response = await sendUpstream(opening, request, this.#deadline);
+    const response = await sendUpstream(opening, request, this.#attempt);
     if (response.status !== 200 || !isEventStream(response) || response.body === null) {
       response.body?.cancel().catch(() => {});
       throw upstreamError(502, `${unusable}: it opens no event stream (${response.status})`);
@@ -60,7 +60,7 @@ class SseConnection {
     const response = await sendUpstream(
       at,
       { method: "POST", headers: await upstreamHeaders(sent), body },
-      this.#deadline,
+      this.#attempt,
     );
     response.body?.cancel().catch(() => {});
     if (response.status >= 200 && response.status <= 299) return sent;
@@ -130,8 +130,8 @@ export function toSseRoute(call: McpCall): { call: McpCall; route: Route } {
   const asked = ownMessage(message.method, isModern ? legacyParams(message.params) : { ...message.params }, message.id);
   const upstreamId = idInSession(message);
   if (answeredHere.has(message.method)) return { call, route: { send: async () => madeResponse(upstreamId, {}) } };
-  const send = async (_: McpCall, deadline: Deadline): Promise<Response> => {
-    const connection = new SseConnection(call, deadline);
+  const send = async (_: McpCall, attempt: Attempt): Promise<Response> => {
+    const connection = new SseConnection(call, attempt);
     try {
       await connection.open();
       const { version, about } = await connection.initialize();

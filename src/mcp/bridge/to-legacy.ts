@@ -1,7 +1,7 @@
 import { ClientClosedError } from "../../errors.ts";
 import { readBytes } from "../../lib/body.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
-import { Deadline } from "../deadline.ts";
+import { Attempt } from "../../upstream/attempt.ts";
 import { openStream, postMessage } from "../exchange.ts";
 import type { McpCall } from "../mcp-call.ts";
 import { type Message, metaOf } from "../message.ts";
@@ -108,40 +108,40 @@ class LegacyRoute implements Route {
   }
 
   /** A session of the pool; another one if the caller that began it left before it was there. */
-  async #take(deadline: Deadline): Promise<SessionLease> {
+  async #take(attempt: Attempt): Promise<SessionLease> {
     const { pool } = this.#call.context.services.mcp;
-    const begin = () => beginSession(this.#call, deadline);
+    const begin = () => beginSession(this.#call, attempt);
     const key = pool.isEnabled ? await sessionKey(this.#call) : undefined;
     try {
       return await pool.take(key, begin);
     } catch (error) {
-      if (!(error instanceof ClientClosedError) || deadline.reason !== undefined) throw error;
+      if (!(error instanceof ClientClosedError) || attempt.endedBy !== undefined) throw error;
       return pool.take(key, begin);
     }
   }
 
   /** The session of this call, until the call is over. */
-  async #openSession(deadline: Deadline): Promise<SessionLease> {
-    const lease = await this.#take(deadline);
+  async #openSession(attempt: Attempt): Promise<SessionLease> {
+    const lease = await this.#take(attempt);
     this.#lease?.release();
     this.#lease = lease;
     return lease;
   }
 
-  readonly send = async (_: McpCall, deadline: Deadline): Promise<Response> => {
-    const first = await this.#openSession(deadline);
-    const post = ({ session }: SessionLease) => postMessage(toLegacyCall(this.#call, this.#message, session), deadline);
+  readonly send = async (_: McpCall, attempt: Attempt): Promise<Response> => {
+    const first = await this.#openSession(attempt);
+    const post = ({ session }: SessionLease) => postMessage(toLegacyCall(this.#call, this.#message, session), attempt);
     const [isLost, response] = await isSessionLost(await post(first));
     if (!isLost || first.session.id === undefined) return errorBeforeStream(this.#bridged, response);
     response.body?.cancel().catch(() => {});
     first.forget();
-    return errorBeforeStream(this.#bridged, await post(await this.#openSession(deadline)));
+    return errorBeforeStream(this.#bridged, await post(await this.#openSession(attempt)));
   };
 
   /** Takes a stream up again that the server closed on purpose. */
-  readonly resume = (_: McpCall, deadline: Deadline, lastEventId: string): Promise<Response> => {
+  readonly resume = (_: McpCall, attempt: Attempt, lastEventId: string): Promise<Response> => {
     const session = this.#lease?.session ?? { id: undefined, version: newestLegacy };
-    return openStream(toLegacyCall(this.#call, this.#message, session), deadline, lastEventId);
+    return openStream(toLegacyCall(this.#call, this.#message, session), attempt, lastEventId);
   };
 
   readonly convert = (value: Record<string, unknown>): Record<string, unknown> => {
@@ -175,16 +175,16 @@ class LegacyRoute implements Route {
   #tell(message: Message): void {
     if (!this.#lease) return;
     const { context } = this.#call;
-    const deadline = new Deadline(new Request("http://gateway.invalid/"), 5_000, context.services.timers);
+    const attempt = new Attempt(new Request("http://gateway.invalid/"), { timeoutMs: 5_000 }, context.services);
     const call = toLegacyCall(this.#call, message, this.#lease.session);
-    notify(call, deadline)
+    notify(call, attempt)
       .catch(() => {})
-      .finally(() => deadline.release());
+      .finally(() => attempt.release());
   }
 
   /** What the server says of itself. */
-  async discover(deadline: Deadline): Promise<Record<string, unknown>> {
-    const { session } = await this.#openSession(deadline);
+  async discover(attempt: Attempt): Promise<Record<string, unknown>> {
+    const { session } = await this.#openSession(attempt);
     return toDiscovery(session);
   }
 }
@@ -200,7 +200,7 @@ export function toLegacyRoute(call: McpCall): { call: McpCall; route: Route } {
   const { upstreamId } = route;
   const bridged = { ...call, upstreamId };
   if (call.message.method !== "server/discover") return { call: bridged, route };
-  const send = async (_: McpCall, deadline: Deadline) => madeResponse(upstreamId, await route.discover(deadline));
+  const send = async (_: McpCall, attempt: Attempt) => madeResponse(upstreamId, await route.discover(attempt));
   return { call: bridged, route: { send, onOver: route.onOver } };
 }
 

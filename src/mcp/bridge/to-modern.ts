@@ -1,7 +1,7 @@
 import { readBytes } from "../../lib/body.ts";
 import { isObject, stringOf } from "../../lib/json.ts";
+import type { Attempt } from "../../upstream/attempt.ts";
 import { resultLimit } from "../answer.ts";
-import type { Deadline } from "../deadline.ts";
 import { postMessage } from "../exchange.ts";
 import type { McpCall } from "../mcp-call.ts";
 import { type Message, metaOf } from "../message.ts";
@@ -84,13 +84,13 @@ function toInitialized({ params }: Message, { slug }: McpServer, value: Record<s
 }
 
 /** The schema of a tool among those a server lists; undefined without one. */
-async function findSchema(call: McpCall, name: string, deadline: Deadline): Promise<unknown> {
+async function findSchema(call: McpCall, name: string, attempt: Attempt): Promise<unknown> {
   const seen = new Set<string>();
   let cursor: string | undefined;
   for (let page = 0; page < maxPages; page++) {
     const params = cursor === undefined ? {} : { cursor };
     const listing = toModernCall(call, ownMessage("tools/list", params, freshId()));
-    const result = resultIn(await readWholeAnswer(listing, await postMessage(listing, deadline), deadline));
+    const result = resultIn(await readWholeAnswer(listing, await postMessage(listing, attempt), attempt));
     const tools = Array.isArray(result?.tools) ? result.tools : [];
     const found = tools.find((tool: unknown) => isObject(tool) && tool.name === name);
     if (isObject(found)) return found.inputSchema;
@@ -109,7 +109,7 @@ async function findSchema(call: McpCall, name: string, deadline: Deadline): Prom
 async function missesHeaders(
   call: McpCall,
   response: Response,
-  deadline: Deadline,
+  attempt: Attempt,
 ): Promise<[misses: boolean, response: Response]> {
   if (response.status !== 400) return [false, response];
   const endless = Number.POSITIVE_INFINITY;
@@ -118,20 +118,20 @@ async function missesHeaders(
     const isMissing = bytes.length < 65_536 && new TextDecoder().decode(bytes).includes(String(codes.headerMismatch));
     return [isMissing, new Response(Uint8Array.from(bytes), { status: response.status, headers: response.headers })];
   } catch (error) {
-    throw describeFailure(error, deadline);
+    throw describeFailure(error, attempt);
   }
 }
 
 /** Sends a tool call with the headers that its arguments need: by the schema that was synced, else by the server's list. */
-async function sendToolCall(call: McpCall, deadline: Deadline): Promise<Response> {
+async function sendToolCall(call: McpCall, attempt: Attempt): Promise<Response> {
   const { name, arguments: given } = call.message.params;
   const known = call.server.capabilities.tool.get(String(name))?.definition?.inputSchema;
   const withHeaders = (schema: unknown): McpCall => ({ ...call, argumentHeaders: mirrorArguments(schema, given) });
   const first = known === undefined ? { ...call, argumentHeaders: {} } : withHeaders(known);
-  const [misses, response] = await missesHeaders(call, await postMessage(first, deadline), deadline);
+  const [misses, response] = await missesHeaders(call, await postMessage(first, attempt), attempt);
   if (!misses) return response;
-  const schema = await findSchema(call, String(name), deadline);
-  return schema === undefined ? response : postMessage(withHeaders(schema), deadline);
+  const schema = await findSchema(call, String(name), attempt);
+  return schema === undefined ? response : postMessage(withHeaders(schema), attempt);
 }
 
 /** Methods that are answered without the server: its revision does not have them, and nothing follows from them. */
@@ -156,8 +156,8 @@ export function toModernRoute(call: McpCall): { call: McpCall; route: Route } {
   const isHello = method === "initialize";
   const asked = isHello ? ownMessage("server/discover", {}, message.id) : message;
   const modern = toModernCall(call, asked);
-  const send: Route["send"] = (_, deadline) =>
-    method === "tools/call" ? sendToolCall(modern, deadline) : postMessage(modern, deadline);
+  const send: Route["send"] = (_, attempt) =>
+    method === "tools/call" ? sendToolCall(modern, attempt) : postMessage(modern, attempt);
   const convert: Route["convert"] = (value) =>
     isHello ? toInitialized(message, server, value) : toLegacyAnswer(message, value);
   // clients of the older revisions read errors of servers with status 200 alone
