@@ -44,10 +44,11 @@ export default defineConfig(({ command }) => ({
             { name: "forms", test: isForm, minShareCount: 2, priority: 1 },
             {
               name: "rows",
-              test: /[\\/]pages[\\/]logs[\\/](?:columns|row|time-filter|filter|analytics-filters|logs\.module)/,
+              test: /[\\/]pages[\\/]logs[\\/](?:columns|row|time-filter|filter|analytics-filters|logs\.module|views[\\/](?:data|local|question|views))/,
               minShareCount: 2,
               priority: 1,
             },
+            { name: "analytics", test: /[\\/]pages[\\/]analytics[\\/]/, priority: 1 },
             {
               name: "configs",
               test: /[\\/]pages[\\/](?:configs|playground[\\/]choices)/,

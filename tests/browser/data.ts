@@ -51,6 +51,9 @@ export async function fillStand({ gateway, call, workspaceId }: ConsoleStand, na
     virtual_key: "echo",
     model: "echo-1",
   });
+  const pinned = { page: "analytics", pinned: true, question: { group: "metadata/team", figure: "requests" } };
+  for (const view of [pinned, { page: "logs", question: {} }, { page: "sessions", question: {} }])
+    await make("/v1/saved-views", { name, shared: true, ...view });
   const examples = [{ body: { model: "echo-1", messages: [{ role: "user", content: "Hello" }] }, expected: "Hello" }];
   const set = await make("/v1/example-sets", { name, examples });
   const variants = [{ model: "@echo/echo-1" }];

@@ -74,12 +74,13 @@ test("filters are added by keyboard, stand in the address and can be saved as a 
   await page.getByRole("button", { name: "Remove the filter Status" }).waitFor();
   assert.deepEqual([search().get("model"), search().get("status_code")], ["echo-1", "2xx"]);
   await page.getByRole("button", { name: "Saved views" }).click();
-  await page.getByRole("menuitem", { name: "Save these filters as a view" }).click();
-  await page.getByLabel("Name of the view").fill("Good ones");
+  await page.getByRole("menuitem", { name: "Save as a view" }).click();
+  await page.getByLabel("Name").fill("Good ones");
   await page.keyboard.press("Enter");
+  await page.getByRole("button", { name: "Good ones", exact: true }).waitFor();
   await one.open("/logs");
   await page.getByRole("button", { name: "Saved views" }).click();
-  await page.getByRole("menuitem", { name: "Good ones" }).click();
+  await page.getByRole("menuitem", { name: "Good ones", exact: true }).click();
   await page.getByRole("button", { name: "Remove the filter Status" }).waitFor();
   assert.equal(search().get("status_code"), "2xx");
   assertClean(one);

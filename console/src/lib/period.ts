@@ -25,7 +25,8 @@ export interface Period {
   readonly to: number;
 }
 
-function isRangeName(value: string): value is RangeName {
+/** Whether a name is that of a range up to now. */
+export function isRangeName(value: string): value is RangeName {
   return value === "month" || Object.hasOwn(lengths, value);
 }
 

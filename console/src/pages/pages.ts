@@ -3,7 +3,7 @@ import type { ApiRow } from "@/api/client.ts";
 import type { IconName } from "@/components/icons.tsx";
 import type { NavGroup } from "@/layout/nav-groups.ts";
 import { text } from "@/text/frame.ts";
-import Overview from "./overview/overview.tsx";
+import Home from "./home.tsx";
 
 /** A page that is not one of the resources of `resources/all.ts`. */
 export interface PageEntry {
@@ -23,7 +23,7 @@ export const pages: readonly PageEntry[] = [
   {
     path: "/",
     rows: ["GET /v1/analytics/summary/requests"],
-    load: async () => ({ default: Overview }),
+    load: async () => ({ default: Home }),
     nav: { group: "observe", label: text.nav.overview, icon: "overview" },
   },
   {

@@ -2,7 +2,7 @@ import { useInfiniteQuery, useQuery, useQueryClient } from "@tanstack/react-quer
 import { useCallback } from "react";
 import { ApiError, type CallOptions, call, get } from "@/api/client.ts";
 import { isJsonObject } from "@/lib/json.ts";
-import { useWorkspace } from "@/session/workspace.tsx";
+import { useNamedWorkspace, useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/frame.ts";
 import type { ListAnswer, ListPath, MappingsAnswer, Paging, Resource } from "./types.ts";
 
@@ -16,9 +16,8 @@ const pollMs = 1500;
 
 /** The query parameter that names the workspace in view, for routes that take one. */
 export function useWorkspaceQuery(resource: Pick<Resource, "workspace">): Readonly<Record<string, string>> {
-  const { current, choosable } = useWorkspace();
-  if (resource.workspace === "none" || current === undefined || !choosable) return {};
-  return { workspace_id: current.id };
+  const named = useNamedWorkspace();
+  return resource.workspace === "none" ? {} : named;
 }
 
 type PageParam = string | number;

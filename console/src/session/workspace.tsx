@@ -52,3 +52,9 @@ export function WorkspaceProvider({ children }: { readonly children: ReactNode }
   }, [current, all, bound, acts]);
   return <WorkspaceContext value={state}>{children}</WorkspaceContext>;
 }
+
+/** The query parameter that names the workspace in view, where the session sees several. */
+export function useNamedWorkspace(): Readonly<Record<string, string>> {
+  const { current, choosable } = useWorkspace();
+  return current === undefined || !choosable ? {} : { workspace_id: current.id };
+}

@@ -5,6 +5,7 @@ import { organisation } from "./en/organisation.ts";
 import { otherRecords } from "./en/other-records.ts";
 import { prompts } from "./en/prompts.ts";
 import { requests } from "./en/requests.ts";
+import { saved } from "./en/saved.ts";
 import { shared } from "./en/shared.ts";
 import { tools } from "./en/tools.ts";
 
@@ -19,5 +20,6 @@ export const en = {
   ...prompts,
   ...checks,
   ...tools,
+  ...saved,
   resources: { ...modelRecords, ...otherRecords, ...evals },
 } as const;

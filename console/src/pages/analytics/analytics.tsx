@@ -3,6 +3,7 @@ import { type ReactNode, useState } from "react";
 import { ConsoleRequests } from "@/components/console-requests.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { PeriodPicker } from "@/components/period-picker.tsx";
+import { Waiting } from "@/components/states.tsx";
 import { ListPage } from "@/layout/page.tsx";
 import { readPeriod } from "@/lib/period.ts";
 import { useChangeSearch, useSearchParams } from "@/lib/search.ts";
@@ -11,6 +12,8 @@ import { useKeyNames } from "@/resources/key-names.ts";
 import { text } from "@/text/text.ts";
 import { isAnalyticsFilter, toAnalyticsQuery } from "../logs/analytics-filters.ts";
 import { FilterBar } from "../logs/filter-bar.tsx";
+import { useOpenedView } from "../logs/views/data.ts";
+import { ViewNotices, ViewsMenu } from "../logs/views/views-menu.tsx";
 import { CacheSummary } from "./cache-summary.tsx";
 import { GraphPanel } from "./graph-panel.tsx";
 import { graphs } from "./graphs.ts";
@@ -24,6 +27,7 @@ export default function Analytics(): ReactNode {
   const search = useSearchParams();
   const change = useChangeSearch();
   const names = useKeyNames();
+  const { waits, ...opened } = useOpenedView("analytics");
   const [now, setNow] = useState(() => Date.now());
   const period = readPeriod(search, now, "7d");
   const graph = graphs.find(({ name }) => name === search.graph) ?? graphs[0];
@@ -45,9 +49,12 @@ export default function Analytics(): ReactNode {
       title={words.title}
       about={words.about}
       actions={
-        <Button variant="default" leftSection={<Icon name="refresh" size={14} />} onClick={() => setNow(Date.now())}>
-          {text.common.refresh}
-        </Button>
+        <>
+          <ViewsMenu page="analytics" search={search} view={opened.view} />
+          <Button variant="default" leftSection={<Icon name="refresh" size={14} />} onClick={() => setNow(Date.now())}>
+            {text.common.refresh}
+          </Button>
+        </>
       }
       filters={
         <>
@@ -57,12 +64,19 @@ export default function Analytics(): ReactNode {
         </>
       }
     >
-      {graph !== undefined && (
-        <GraphPanel key={graph.name} graph={graph} period={period} filters={filters} chooser={chooser} />
+      <ViewNotices {...opened} />
+      {waits ? (
+        <Waiting />
+      ) : (
+        <>
+          {graph !== undefined && (
+            <GraphPanel key={graph.name} graph={graph} period={period} filters={filters} chooser={chooser} />
+          )}
+          {search.graph?.startsWith("cache/") === true && <CacheSummary period={period} filters={filters} />}
+          <SeriesPanel search={search} period={period} filters={filters} names={names} />
+          <GroupPanel period={period} filters={filters} names={names} />
+        </>
       )}
-      {search.graph?.startsWith("cache/") === true && <CacheSummary period={period} filters={filters} />}
-      <SeriesPanel period={period} filters={filters} names={names} />
-      <GroupPanel period={period} filters={filters} names={names} />
     </ListPage>
   );
 }

@@ -22,10 +22,12 @@ interface GraphPanelProps {
   readonly period: Period;
   readonly filters: Readonly<Record<string, string>>;
   readonly chooser: ReactNode;
+  /** Default: the name of the graph. */
+  readonly title?: string;
 }
 
 /** A graph, its figures in all, and its points as a table on request. */
-export function GraphPanel({ graph, period, filters, chooser }: GraphPanelProps): ReactNode {
+export function GraphPanel({ graph, period, filters, chooser, title = graph.label }: GraphPanelProps): ReactNode {
   const scope = useLogScope();
   const query = { ...periodQuery(period), ...scope, ...filters };
   const { data, error, refetch } = useKept({
@@ -45,7 +47,7 @@ export function GraphPanel({ graph, period, filters, chooser }: GraphPanelProps)
   };
   return (
     <Section
-      title={graph.label}
+      title={title}
       actions={
         <div className={classes.tools}>
           {chooser}

@@ -1,6 +1,6 @@
 import { Button, Group, MultiSelect, Select, Table, Text, UnstyledButton } from "@mantine/core";
 import { Link } from "@tanstack/react-router";
-import type { ReactNode } from "react";
+import { type ReactNode, useState } from "react";
 import { SeriesChart } from "@/components/charts/series-chart.tsx";
 import { Icon } from "@/components/icons.tsx";
 import { Empty, Failure, Waiting } from "@/components/states.tsx";
@@ -129,7 +129,9 @@ interface GroupToolsProps {
 function GroupTools({ onSave, isEmpty }: GroupToolsProps): ReactNode {
   const search = useSearchParams();
   const change = useChangeSearch();
-  const keys = useMetadataKeys();
+  const [isOpen, setOpen] = useState(false);
+  const named = readGrouping(search.group).key;
+  const keys = [...new Set([...useMetadataKeys(isOpen), ...(named === undefined ? [] : [named])])];
   const choices = [
     { group: words.byField, items: groupings.map(({ name, label }) => ({ value: name, label })) },
     { group: words.byMetadata, items: keys.map((key) => ({ value: `metadata/${key}`, label: key })) },
@@ -140,6 +142,7 @@ function GroupTools({ onSave, isEmpty }: GroupToolsProps): ReactNode {
         aria-label={words.group}
         data={choices}
         value={search.group ?? "model"}
+        onDropdownOpen={() => setOpen(true)}
         onChange={(group) => change({ group: group ?? undefined, page: undefined })}
         allowDeselect={false}
         searchable

@@ -8,7 +8,7 @@ import { Section } from "@/layout/page.tsx";
 import { formatDay, formatDollars, formatNumber, formatShare, formatShort, pointFormat } from "@/lib/format.ts";
 import { useKept } from "@/lib/kept.ts";
 import { type Period, periodQuery } from "@/lib/period.ts";
-import { type Search, useChangeSearch, useSearchParams } from "@/lib/search.ts";
+import { type Search, useChangeSearch } from "@/lib/search.ts";
 import { useLogScope } from "@/session/log-scope.ts";
 import { text } from "@/text/text.ts";
 import { readFilters } from "../logs/filters.ts";
@@ -39,15 +39,23 @@ const showShort = (figure: Figure, value: number): string =>
   figure === "cost" ? formatDollars(value / 100) : formatShort(value);
 
 interface SeriesPanelProps {
+  /** The question: grouping, figure, running sum, range before. */
+  readonly search: Search;
   readonly period: Period;
   readonly filters: Readonly<Record<string, string>>;
   /** Names of API keys by their ids. */
   readonly names: ReadonlyMap<string, string>;
+  /** On another page: what the chart is called there, what stands beside its name, and what shows a part of its range. */
+  readonly elsewhere?: {
+    readonly title: string;
+    readonly actions: ReactNode;
+    readonly onZoom: (span: Search) => void;
+  };
 }
 
 /** A figure by group over time: its greatest groups on each other, beside the range before. */
-export function SeriesPanel({ period, filters, names }: SeriesPanelProps): ReactNode {
-  const search = useSearchParams();
+export function SeriesPanel({ search, period, filters, names, elsewhere }: SeriesPanelProps): ReactNode {
+  const change = useChangeSearch();
   const scope = useLogScope();
   const grouping = readGrouping(search.group);
   const figure = readFigure(search.figure);
@@ -65,14 +73,24 @@ export function SeriesPanel({ period, filters, names }: SeriesPanelProps): React
   const isEmpty = data !== undefined && data.summary.total === 0 && data.summary.former === 0;
   return (
     <Section
-      title={words.overTime({ figure: words.figures[figure], label: grouping.label })}
-      actions={<SeriesTools search={search} figure={figure} asTable={asTable} onTable={setAsTable} />}
+      title={elsewhere?.title ?? words.overTime({ figure: words.figures[figure], label: grouping.label })}
+      actions={
+        elsewhere?.actions ?? <SeriesTools search={search} figure={figure} asTable={asTable} onTable={setAsTable} />
+      }
     >
       {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Waiting />}
       {isEmpty && <Empty title={words.nothing} />}
       {data !== undefined && !isEmpty && (
-        <Series data={data} period={period} search={search} grouping={grouping} nameOf={nameOf} asTable={asTable} />
+        <Series
+          data={data}
+          period={period}
+          search={search}
+          grouping={grouping}
+          nameOf={nameOf}
+          asTable={asTable}
+          onZoom={elsewhere?.onZoom ?? ((span) => change({ range: undefined, page: undefined, ...span }))}
+        />
       )}
     </Section>
   );
@@ -126,6 +144,7 @@ interface SeriesProps {
   readonly grouping: Grouping;
   readonly nameOf: (row: object) => string;
   readonly asTable: boolean;
+  readonly onZoom: (span: Search) => void;
 }
 
 /** Groups of an answer, the others together behind them. */
@@ -147,9 +166,8 @@ function timesOf({ data_points: points }: SeriesAnswer, { from, to }: Period) {
   return { times, width, spanOf };
 }
 
-function Series({ data, period, search, grouping, nameOf, asTable }: SeriesProps): ReactNode {
+function Series({ data, period, search, grouping, nameOf, asTable, onZoom }: SeriesProps): ReactNode {
   const navigate = useNavigate();
-  const change = useChangeSearch();
   const figure = readFigure(data.figure);
   const isSum = search.sum === "1";
   const isMonth = period.name === "month";
@@ -177,7 +195,7 @@ function Series({ data, period, search, grouping, nameOf, asTable }: SeriesProps
         format={(value) => showShort(figure, value)}
         timeOf={(index) => format(allTimes[index] ?? 0)}
         onPick={(index) => void navigate({ to: "/logs", search: linkOf(index) })}
-        onZoom={(first, last) => change({ range: undefined, page: undefined, ...spanOf(first, last) })}
+        onZoom={(first, last) => onZoom(spanOf(first, last))}
       />
       <Text size="xs" c="dimmed">
         {words.zoomHint}

@@ -1,5 +1,6 @@
 import { isJsonObject } from "@/lib/json.ts";
 import type { LogColumn } from "./columns.tsx";
+import { readColumns, type ViewColumn, writeColumns } from "./views/question.ts";
 
 /** Which columns the list shows, in which order and how wide. Stored in this browser. */
 export interface ColumnLayout {
@@ -39,6 +40,29 @@ export function readLayout(): ColumnLayout {
 
 export function storeLayout(layout: ColumnLayout): void {
   localStorage.setItem(storageKey, JSON.stringify(layout));
+}
+
+/** The layout that an address names: its columns, and no others. */
+export function layoutOf(columns: readonly LogColumn[], named: string): ColumnLayout {
+  const given = readColumns(named);
+  const names = new Set(given.map(({ name }) => name));
+  const widths = given.flatMap(({ name, width }) => (isWidth(width) ? [[name, width] as const] : []));
+  return {
+    order: [...names],
+    shown: Object.fromEntries(columns.map(({ key }) => [key, names.has(key)])),
+    widths: Object.fromEntries(widths),
+  };
+}
+
+/** The columns that a layout shows, as an address names them. */
+export function nameLayout(columns: readonly LogColumn[], layout: ColumnLayout): string {
+  const shown = inOrder(columns, layout).filter((column) => isColumnShown(column, layout));
+  return writeColumns(
+    shown.map(({ key }): ViewColumn => {
+      const width = layout.widths[key];
+      return width === undefined ? { name: key } : { name: key, width };
+    }),
+  );
 }
 
 /** All columns in the order of a layout. */

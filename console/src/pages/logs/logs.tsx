@@ -14,8 +14,16 @@ import { useKeyNames } from "@/resources/key-names.ts";
 import { useLogScope } from "@/session/log-scope.ts";
 import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
-import { arrange, type ColumnLayout, readLayout, storeLayout } from "./column-layout.ts";
-import { toColumns } from "./columns.tsx";
+import {
+  arrange,
+  type ColumnLayout,
+  layoutOf,
+  nameLayout,
+  plainLayout,
+  readLayout,
+  storeLayout,
+} from "./column-layout.ts";
+import { type LogColumn, toColumns } from "./columns.tsx";
 import { FilterBar } from "./filter-bar.tsx";
 import { readFilters } from "./filters.ts";
 import classes from "./logs.module.css";
@@ -23,7 +31,8 @@ import { usePagedRows } from "./paged-rows.ts";
 import type { LogLine } from "./row.ts";
 import { useTail } from "./tail.ts";
 import { TimeFilter } from "./time-filter.tsx";
-import { Views } from "./views.tsx";
+import { useOpenedView } from "./views/data.ts";
+import { ViewNotices, ViewsMenu } from "./views/views-menu.tsx";
 
 // what is not part of the first view is loaded when it is asked for
 const LogDrawer = lazy(() => import("./drawer.tsx"));
@@ -60,6 +69,8 @@ export default function Logs(): ReactNode {
   const [paused, setPaused] = useState(false);
   const [hasTotals, setTotals] = useState(() => localStorage.getItem(totalsKey) === "1");
   const { row: _row, tab: _tab, ...filtered } = search;
+  const { waits, ...opened } = useOpenedView("logs");
+  const columns = useColumns(names);
   const isLive = search.live === "1";
   const query = toQuery(search, scope, round.now);
   return (
@@ -79,7 +90,11 @@ export default function Logs(): ReactNode {
           >
             {isLive ? words.stopTail : words.tail}
           </Button>
-          <Views search={filtered} />
+          <ViewsMenu
+            page="logs"
+            search={{ ...filtered, ...(columns.named !== undefined && { columns: columns.named }) }}
+            view={opened.view}
+          />
           {!isLive && (
             <Button
               variant={hasTotals ? "filled" : "default"}
@@ -110,16 +125,17 @@ export default function Logs(): ReactNode {
         </>
       }
     >
-      {isLive ? (
-        <LiveRows query={query} names={names} paused={paused} setPaused={setPaused} />
-      ) : (
+      <ViewNotices {...opened} />
+      {waits && <Waiting />}
+      {!waits && isLive && <LiveRows query={query} columns={columns.columns} paused={paused} setPaused={setPaused} />}
+      {!waits && !isLive && (
         <>
           {hasTotals && (
             <Suspense fallback={<Waiting />}>
               <Totals search={filtered} now={round.now} />
             </Suspense>
           )}
-          <StoredRows query={query} names={names} round={round.count} hasTotals={hasTotals} />
+          <StoredRows query={query} columns={columns} round={round.count} hasTotals={hasTotals} />
         </>
       )}
     </ListPage>
@@ -140,37 +156,39 @@ function useOpenBeside(): (line: LogLine) => void {
 
 const idOf = ({ id }: LogLine) => id;
 
-/** With a column of workspaces as long as none is chosen. */
+/** The columns of the address, else those of this browser. With one of workspaces as long as none is chosen. */
 function useColumns(names: ReadonlyMap<string, string>) {
+  const { columns: named } = useSearchParams();
+  const changeSearch = useChangeSearch();
   const { all, choosable, current } = useWorkspace();
   const every = useMemo(() => {
     const isMixed = choosable && current === undefined;
     return toColumns(names, isMixed ? new Map(all.map(({ id, name }) => [id, name])) : undefined);
   }, [names, all, choosable, current]);
-  const [layout, setLayout] = useState(readLayout);
+  const [own, setOwn] = useState(readLayout);
+  const layout = useMemo(() => (named === undefined ? own : layoutOf(every, named)), [every, named, own]);
   const columns = useMemo(() => arrange(every, layout), [every, layout]);
   const change = (next: ColumnLayout) => {
+    if (named !== undefined) return changeSearch({ columns: nameLayout(every, next) });
     storeLayout(next);
-    setLayout(next);
+    setOwn(next);
   };
-  return { all: every, columns, layout, change };
+  const isPlain = JSON.stringify(layout) === JSON.stringify(plainLayout);
+  return { all: every, columns, layout, change, named: isPlain ? undefined : nameLayout(every, layout) };
 }
 
-interface RowsProps {
+interface StoredProps {
   readonly query: Readonly<Record<string, string>>;
-  readonly names: ReadonlyMap<string, string>;
-}
-
-interface StoredProps extends RowsProps {
+  readonly columns: ReturnType<typeof useColumns>;
   readonly round: number;
   readonly hasTotals: boolean;
 }
 
-function StoredRows({ query, names, round, hasTotals }: StoredProps): ReactNode {
+function StoredRows({ query, columns: chosen, round, hasTotals }: StoredProps): ReactNode {
   const rows = usePagedRows(query, round);
   const open = useOpenBeside();
   const { row } = useSearchParams();
-  const { columns, ...layout } = useColumns(names);
+  const { columns, all, layout, change } = chosen;
   const [isChoosing, setChoosing] = useState(false);
   const onView = useCallback((first: number, last: number) => rows?.show(first, last), [rows]);
   const onEnd = useCallback(() => rows?.more(), [rows]);
@@ -206,7 +224,7 @@ function StoredRows({ query, names, round, hasTotals }: StoredProps): ReactNode 
         )}
         {isChoosing ? (
           <Suspense fallback={null}>
-            <ColumnsMenu {...layout} />
+            <ColumnsMenu all={all} layout={layout} change={change} />
           </Suspense>
         ) : (
           <Button variant="default" size="xs" onClick={() => setChoosing(true)}>
@@ -245,17 +263,18 @@ function NoRows(): ReactNode {
   );
 }
 
-interface LiveProps extends RowsProps {
+interface LiveProps {
+  readonly query: Readonly<Record<string, string>>;
+  readonly columns: readonly LogColumn[];
   readonly paused: boolean;
   readonly setPaused: (paused: boolean) => void;
 }
 
-function LiveRows({ query, names, paused, setPaused }: LiveProps): ReactNode {
+function LiveRows({ query, columns, paused, setPaused }: LiveProps): ReactNode {
   // a tail has no end
   const { from: _from, to: _to, search: _search, ...filters } = query;
   const tail = useTail(filters, true, paused);
   const open = useOpen();
-  const { columns } = useColumns(names);
   return (
     <>
       <Group gap="sm">

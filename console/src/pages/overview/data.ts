@@ -36,12 +36,12 @@ export function useGroups(groups: GroupSource, period: Period, columns: string) 
 }
 
 /** Keys of the metadata that recent requests carry, the most used first. */
-export function useMetadataKeys(): readonly string[] {
+export function useMetadataKeys(isAsked = true): readonly string[] {
   const scope = useLogScope();
   const { can } = useSession();
   const { data } = useQuery({
     queryKey: ["logs", "metadata-keys", scope],
-    enabled: can("GET /v1/logs"),
+    enabled: isAsked && can("GET /v1/logs"),
     staleTime: 300_000,
     queryFn: async ({ signal }) => countKeys((await get("/v1/logs", { query: { ...scope, limit: 100 }, signal })).data),
   });

@@ -10,6 +10,7 @@ import { ListPage } from "@/layout/page.tsx";
 import { echoRequest } from "@/lib/first-request.ts";
 import { readPeriod } from "@/lib/period.ts";
 import { useChangeSearch, useSearchParams } from "@/lib/search.ts";
+import { countsConsole } from "@/lib/source.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/frame.ts";
 import { useSummary } from "./data.ts";
@@ -21,8 +22,13 @@ const words = text.overview;
 
 const FirstSteps = lazy(() => import("./first-steps.tsx"));
 
+interface OverviewProps {
+  /** What stands below the figures. */
+  readonly charts: ReactNode;
+}
+
 /** What happened in a range of time, beside the range before. */
-export default function Overview(): ReactNode {
+export default function Overview({ charts }: OverviewProps): ReactNode {
   const search = useSearchParams();
   const change = useChangeSearch();
   const [now, setNow] = useState(() => Date.now());
@@ -66,11 +72,12 @@ export default function Overview(): ReactNode {
     >
       {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Waiting />}
-      {data !== undefined && <Beginning isEmpty={nothing} />}
+      {data !== undefined && <Beginning isEmpty={nothing} isKnown={shown && !countsConsole(search)} />}
       {shown && (
         <>
           <FigureCards data={data} period={period} asTable={asTable} />
           <TopGroups period={period} metadataKey={search.key} />
+          {charts}
         </>
       )}
     </ListPage>
@@ -78,9 +85,9 @@ export default function Overview(): ReactNode {
 }
 
 /** What to do before there are figures: the first steps where no program ever called the gateway. They stay while the page is open. */
-function Beginning({ isEmpty }: { readonly isEmpty: boolean }): ReactNode {
+function Beginning({ isEmpty, isKnown }: { readonly isEmpty: boolean; readonly isKnown: boolean }): ReactNode {
   const { can } = useSession();
-  const isStarted = useStarted();
+  const isStarted = useStarted(isKnown);
   if (isStarted === false) {
     return (
       <Suspense fallback={<Waiting />}>

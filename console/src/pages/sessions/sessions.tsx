@@ -14,6 +14,8 @@ import { text } from "@/text/text.ts";
 import { FilterBar } from "../logs/filter-bar.tsx";
 import { readFilters } from "../logs/filters.ts";
 import { TimeFilter } from "../logs/time-filter.tsx";
+import { useOpenedView } from "../logs/views/data.ts";
+import { ViewNotices, ViewsMenu } from "../logs/views/views-menu.tsx";
 
 const words = text.sessions;
 
@@ -53,6 +55,7 @@ export default function Sessions(): ReactNode {
   const names = useKeyNames();
   const navigate = useNavigate();
   const [now] = useState(Date.now);
+  const { waits, ...opened } = useOpenedView("sessions");
   const isRanged = search.range !== undefined || search.from !== undefined || search.to !== undefined;
   const { from, to } = readPeriod(search, now);
   const filters = readFilters(search).filter(([name]) => isOffered(name));
@@ -64,6 +67,7 @@ export default function Sessions(): ReactNode {
   };
   const { data, error, refetch, hasNextPage, fetchNextPage, isFetching } = useInfiniteQuery({
     queryKey: ["sessions", query],
+    enabled: !waits,
     queryFn: ({ pageParam, signal }) => get("/v1/sessions", { query: { ...query, current_page: pageParam }, signal }),
     initialPageParam: 0,
     getNextPageParam: (last, pages) => (last.has_more ? pages.length : undefined),
@@ -84,6 +88,7 @@ export default function Sessions(): ReactNode {
     <ListPage
       title={words.title}
       about={words.about}
+      actions={<ViewsMenu page="sessions" search={search} view={opened.view} />}
       filters={
         <>
           <TimeFilter search={search} now={now} />
@@ -91,6 +96,7 @@ export default function Sessions(): ReactNode {
         </>
       }
     >
+      <ViewNotices {...opened} />
       {error !== null && <Failure error={error} onRetry={() => void refetch()} />}
       {data === undefined && error === null && <Waiting />}
       {data !== undefined && rows.length === 0 && <Nothing isFiltered={filters.length > 0} />}

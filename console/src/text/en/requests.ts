@@ -81,11 +81,6 @@ export const requests = {
     resume: message<{ count: number }>("Resume{count, plural, =0 {} one {, # new} other {, # new}}"),
     tailStates: { connecting: "Connecting", open: "Connected: requests appear as they end", closed: "Disconnected" },
     tailEmpty: "Waiting for the next request",
-    views: "Saved views",
-    noViews: "No saved views yet. A view is a set of filters, stored in this browser.",
-    saveView: "Save these filters as a view",
-    viewName: "Name of the view",
-    removeView: message<{ name: string }>("Remove the view {name}"),
     columns: {
       trace: "Trace",
       session: "Session",
