@@ -1,7 +1,6 @@
-import { encodeTime } from "ulid";
 import { randomBytes } from "./hash.ts";
 
-/** Generates ids that sort by time (ULID), strictly increasing while the clock does not go back by more than a second. */
+/** Generates ids that sort by time (ULID, https://github.com/ulid/spec), strictly increasing while the clock does not go back by more than a second. */
 export type IdFactory = () => string;
 
 const letters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -10,6 +9,17 @@ const pairs: readonly string[] = Array.from(
   { length: 1024 },
   (_, bits) => letters.charAt(bits >> 5) + letters.charAt(bits & 31),
 );
+/** Milliseconds as the first ten characters of an id. */
+function timeLetters(time: number): string {
+  let text = "";
+  let rest = time;
+  for (let pair = 0; pair < 5; pair++) {
+    text = pairs[rest % 1024] + text;
+    rest = Math.floor(rest / 1024);
+  }
+  return text;
+}
+
 /** The last four characters of an id count up within a millisecond. */
 const countBits = 20;
 
@@ -38,7 +48,7 @@ export function createIdFactory(now: () => number): IdFactory {
   let count = 0;
   const begin = (at: number) => {
     time = at;
-    head = encodeTime(at, 10);
+    head = timeLetters(at);
     for (let pair = 0; pair < 6; pair++) head += pairs[nextBits()];
     // the first bit starts at 0, which leaves room for counting
     count = ((nextBits() << 10) | nextBits()) >> 1;
@@ -53,7 +63,7 @@ export function createIdFactory(now: () => number): IdFactory {
 
 /** An id with another time, in Unix milliseconds: as unique as it was. */
 export function withTime(id: string, time: number): string {
-  return encodeTime(time, 10) + id.slice(10);
+  return timeLetters(time) + id.slice(10);
 }
 
 /** Bytes of a packed id. */
@@ -104,9 +114,12 @@ export function timeOfId(id: string): number {
   return time;
 }
 
+/** The latest time that a ULID has. */
+const latestTime = 2 ** 48 - 1;
+
 /** The smallest ULID of a millisecond, as the lower bound of a time range. */
 export function firstIdOf(time: number): string {
-  return encodeTime(Math.max(0, time), 10) + "0".repeat(16);
+  return timeLetters(Math.min(Math.max(0, time), latestTime)) + "0".repeat(16);
 }
 
 const ulidForm = /^[0-7][0-9A-HJKMNP-TV-Z]{25}$/;
