@@ -76,6 +76,8 @@ export interface MetRates {
 interface CallPhases {
   /** The request before its conversion, where its config or guardrails changed it. */
   final: object | null;
+  /** Its text, where that is what was sent; null where it is not written yet. */
+  finalBody: HeldBody | null;
   /** What was sent. Its headers gain the credential when it leaves. */
   sent: { readonly method: string; readonly headers: Readonly<Record<string, string>>; readonly body: HeldBody } | null;
   /** The provider's response, where it was converted. */

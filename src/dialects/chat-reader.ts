@@ -87,6 +87,7 @@ function isInterleaved(blocks: readonly Members[]): boolean {
 
 /** Reasoning, text and calls of a complete message in the order of its blocks; undefined where the usual order is the right one. */
 function readPlaced(message: Members): ChatPiece[] | undefined {
+  if (message.content_blocks === undefined) return undefined;
   const blocks = objectsIn(message.content_blocks);
   if (!isInterleaved(blocks)) return undefined;
   const calls = objectsIn(message.tool_calls);

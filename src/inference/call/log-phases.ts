@@ -1,6 +1,6 @@
 import type { CallRecord } from "../../context/call-record.ts";
 import type { CallerContext } from "../../context.ts";
-import { beginningOf, type HeldBody } from "../../logs/body.ts";
+import { beginningOf } from "../../logs/body.ts";
 import type { RecordPhases } from "../../logs/record.ts";
 import { depthOf } from "../facts/log-privacy.ts";
 import type { PreparedCall } from "./prepared-call.ts";
@@ -37,10 +37,14 @@ export function noteSent({ request, made }: Conversion, call: PreparedCall, cont
   if (isSame(given, made) || keepsNothing(context)) return;
   const { method, headers, body } = call;
   const isChanged = !isSame(given, request);
+  // what guardrails and overlays made of the request may be what was sent
+  const isSent = isChanged && isSame(request, made);
+  const held = beginningOf(body);
   log.phases = {
     final: isChanged ? request : null,
-    // what guardrails and overlays made of the request may be what was sent
-    sent: isChanged && isSame(request, made) ? null : { method, headers, body: beginningOf(body) },
+    // its numbers are restored in what is sent later
+    finalBody: isSent && !context.numbers ? held : null,
+    sent: isSent ? null : { method, headers, body: held },
     original: null,
   };
 }
@@ -49,7 +53,7 @@ export function noteSent({ request, made }: Conversion, call: PreparedCall, cont
 export function noteOriginal(bytes: Uint8Array, context: CallerContext, isFailure = false): void {
   const { log } = context;
   if (!isFailure && keepsNothing(context)) return;
-  log.phases ??= { final: null, sent: null, original: null };
+  log.phases ??= { final: null, finalBody: null, sent: null, original: null };
   log.phases.original = beginningOf(bytes);
 }
 
@@ -63,8 +67,8 @@ export function keepsNothing(context: CallerContext): boolean {
 export function phasesOf({ phases }: CallRecord, { numbers }: CallerContext): RecordPhases | undefined {
   if (!phases) return undefined;
   const { final, sent, original } = phases;
-  let finalBody: HeldBody | null = null;
-  if (final) {
+  let { finalBody } = phases;
+  if (final && !finalBody) {
     const text = JSON.stringify(final);
     finalBody = beginningOf(numbers ? numbers.restore(text) : text);
   }

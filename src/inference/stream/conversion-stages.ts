@@ -52,7 +52,7 @@ export function createOriginalStages(context: CallerContext): { original: Stage;
     if (!isConverted || !first) return;
     received = new BodyPieces();
     received.add(first);
-    log.phases ??= { final: null, sent: null, original: null };
+    log.phases ??= { final: null, finalBody: null, sent: null, original: null };
     log.phases.original = received;
   };
   return {
