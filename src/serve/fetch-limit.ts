@@ -47,16 +47,18 @@ function watchEnd(response: Response, method: string, onEnd: () => void): Respon
     onEnd();
     return response;
   }
+  let watched: ReadableStream<Uint8Array> | undefined;
   for (const name of wholeReaders) {
     const read = response[name];
     const value = () => {
+      // whoever has looked at the body has made it a stream, which reports its end
+      if (watched) return new Response(watched, { headers })[name]();
       const result: Promise<unknown> = read.call(response);
       result.then(onEnd, onEnd);
       return result;
     };
     Object.defineProperty(response, name, { value });
   }
-  let watched: ReadableStream<Uint8Array> | undefined;
   const get = () => {
     if (watched) return watched;
     // the global class may be another one by now: a host on Node replaces it

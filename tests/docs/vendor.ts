@@ -70,6 +70,7 @@ const answers: readonly [RegExp, (request: ReceivedRequest) => unknown][] = [
   [/^POST .*\/responses$/, answerResponse],
   [/^POST \/mcp$/, answerMcp],
   [/^POST .*:generateContent$/, () => gemini],
+  [/^POST \/token$/, () => ({ access_token: "fake-token", token_type: "Bearer", expires_in: 3600 })],
   [
     /^POST .*\/embeddings$/,
     ({ text }) => {

@@ -14,6 +14,15 @@ const ways: Record<string, (response: Response) => Promise<unknown>> = {
   "the stream, cancelled": async (response) => response.body?.cancel(),
 };
 
+for (const way of ["arrayBuffer", "blob", "bytes", "json", "text", "the stream"]) {
+  const read = ways[way];
+  const lookAndRead = async (response: Response) => {
+    assert.notEqual(response.body, null);
+    return read?.(response);
+  };
+  ways[`${way}, after a look at the body`] = lookAndRead;
+}
+
 const fetchResponse = (url: string) => fetch(url);
 
 for (const [way, read] of Object.entries(ways)) {

@@ -48,9 +48,12 @@ export interface JudgedResponse {
 
 /** Judges a response. Its body can still be read. */
 export async function judge(response: Response): Promise<JudgedResponse> {
-  const { status, headers, body } = response;
+  const { status, headers } = response;
   if (status === 401) return { response, isRefusal: true };
-  if ((status !== 400 && status !== 403) || body === null) return { response, isRefusal: false };
+  if (status !== 400 && status !== 403) return { response, isRefusal: false };
+  // a body that is not looked at is read at once
+  const { body } = response;
+  if (body === null) return { response, isRefusal: false };
   if (refusalForm.test(headers.get("x-amzn-errortype") ?? "")) return { response, isRefusal: true };
   const [read, rest] = body.tee();
   // a body that breaks off breaks off for its reader too
