@@ -89,6 +89,8 @@ function stringsOf(value: unknown): Record<string, string> | undefined {
 class BifrostReader {
   readonly draft: MoveDraft;
   readonly #listed = new Set<string>();
+  /** Integrations of which every model is used, by the provider. */
+  readonly #open = new Map<string, string[]>();
 
   constructor(workspace: string) {
     this.draft = new MoveDraft(workspace);
@@ -203,6 +205,7 @@ class BifrostReader {
     const models = key.strings("models");
     const own = [...new Set([...models.filter((one) => one !== "*"), ...Object.keys(aliases), ...names])];
     if (own.length === 0 || (models.includes("*") && slug !== "azure-openai")) {
+      this.#open.set(provider, [...(this.#open.get(provider) ?? []), integration]);
       this.draft.note(
         "changed",
         `providers.${provider}: models *`,
@@ -223,6 +226,21 @@ class BifrostReader {
       const budget = budgets.get(key.text("budget_id")) ?? key.object("budget");
       this.#readVirtualKey(key, budget, rates.get(key.text("rate_limit_id")) ?? key.object("rate_limit"));
     }
+  }
+
+  /** The models that a virtual key may use; undefined for all. */
+  #allowedOf(key: Source, name: string): string[] | undefined {
+    if (!key.has("provider_configs")) return undefined;
+    const allowed = key.objects("provider_configs").flatMap((one) => {
+      const provider = one.text("provider") ?? "";
+      one.read("key_ids", (value) => (String(value) === "*" ? value : undefined));
+      const models = one.strings("allowed_models");
+      if (models.length === 0) this.draft.note("left", `key ${name}: ${provider}`, "its list names no model");
+      const places = [provider, ...(this.#open.get(provider) ?? []).map((integration) => `@${integration}`)];
+      return models.flatMap((model) => places.map((place) => `${place}/${model}`));
+    });
+    if (allowed.length === 0) this.draft.note("changed", `key ${name}: models`, "it may use none");
+    return allowed.length === 0 ? ["none"] : allowed;
   }
 
   #readVirtualKey(key: Source, budget: Source, rate: Source): void {
@@ -249,8 +267,10 @@ class BifrostReader {
     if (max !== undefined && !reset)
       this.draft.note("changed", `key ${name}: budget`, "does not reset: its duration has no counterpart");
     const description = key.text("description");
+    const allowed = this.#allowedOf(key, name);
     this.draft.record("keys", name, {
       scopes: clientScopes,
+      ...(allowed && { allowed_models: allowed }),
       ...(description && { description }),
       ...(stays && { key: this.#secret(text, `BIFROST_${name}`) }),
       ...(max !== undefined && { usage_limits: { type: "cost", credit_limit: max, ...reset } }),

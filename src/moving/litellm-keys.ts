@@ -1,4 +1,5 @@
 import { clientScopes, type MoveDraft, mayStay, resetOf } from "./draft.ts";
+import { type NameLists, noModels } from "./litellm-access.ts";
 import { variable } from "./litellm-place.ts";
 import { Source } from "./source.ts";
 
@@ -14,7 +15,7 @@ const plainColumns = (
 
 const reasons = {
   left: {
-    team_id: "teams have no counterpart: keys belong to the workspace",
+    team_id: "teams have no counterpart but their models: keys belong to the workspace",
     organization_id: "keys belong to the workspace",
     metadata: "give the key defaults.metadata: docs/control-plane.md",
     max_parallel_requests: "rate limits count requests and tokens: docs/policies.md",
@@ -32,17 +33,7 @@ const isGiven = (cell: unknown): boolean => !["", "{}", "[]", "f", "false", "nul
 
 const textOfCell = (cell: unknown): string => (typeof cell === "string" ? cell : JSON.stringify(cell ?? null));
 
-/** The models that a key may use; PostgreSQL writes lists in braces. */
-const readModels = (row: Source): string[] => {
-  const models = row.take("models");
-  if (Array.isArray(models)) return models.map(String);
-  return String(models ?? "")
-    .replace(/[{}"[\]]/g, "")
-    .split(",")
-    .filter((model) => model !== "" && model !== "all-proxy-models");
-};
-
-function readKey(draft: MoveDraft, row: Source, index: number): void {
+function readKey(draft: MoveDraft, row: Source, { index, lists }: { index: number; lists: NameLists }): void {
   const name = row.text("key_alias") || row.text("key_name") || `LiteLLM key ${index + 1}`;
   if (row.take("blocked") !== undefined) return void draft.note("left", `${row.path} ${name}`, "is blocked");
   const [max, spend, reset] = [
@@ -53,6 +44,9 @@ function readKey(draft: MoveDraft, row: Source, index: number): void {
   const limit = max === undefined ? undefined : reset ? max : Math.round((max - spend) * 1e6) / 1e6;
   if (limit !== undefined && limit <= 0)
     return void draft.note("left", `${row.path} ${name}`, `has spent its budget: ${spend} of ${max} dollars`);
+  const models = lists.read(row);
+  if (models === "unknown")
+    return void draft.note("left", `${row.path} ${name}`, "has the models of its team: give the teams with --teams");
   const rates = [
     ["requests", row.number("rpm_limit")],
     ["tokens", row.number("tpm_limit")],
@@ -67,6 +61,7 @@ function readKey(draft: MoveDraft, row: Source, index: number): void {
     scopes: clientScopes,
     ...(limit !== undefined && { usage_limits: { type: "cost", credit_limit: limit, ...reset } }),
     ...(list.length > 0 && { rate_limits: list }),
+    ...(models && { allowed_models: models }),
     ...(expires && { expires_at: expires.replace(/^(\d{4}-\d{2}-\d{2})[ T](\d{2}:\d{2}:\d{2}).*$/, "$1T$2Z") }),
     ...(stays && { key: draft.secret(secret, variable, `LITELLM_KEY_${index + 1}`) }),
   });
@@ -77,16 +72,34 @@ function readKey(draft: MoveDraft, row: Source, index: number): void {
   );
   if (limit !== undefined && !reset && spend > 0)
     draft.note("changed", `key ${name}: max_budget`, `${limit} dollars are left of it`);
-  if (readModels(row).length > 0)
-    draft.note("left", `key ${name}: models`, "restrict names by access of model aliases, or by a guardrail");
+  if (models) draft.note("made", `key ${name}: models`, models === noModels ? "none" : models.join(", "));
   row.ignore(...plainColumns);
   draft.noteUnread(row, reasons);
 }
 
-/** Virtual keys of an export: rows of `LiteLLM_VerificationToken`. */
-export function readLitellmKeys(draft: MoveDraft, rows: readonly Fields[]): void {
-  for (const [index, row] of rows.entries()) {
-    const given = Object.fromEntries(Object.entries(row).filter(([, cell]) => isGiven(cell)));
-    readKey(draft, new Source(given, `keys.${index}`), index);
+/** A row of a table without the cells that say nothing. */
+function toSource(row: Fields, path: string): Source {
+  return new Source(Object.fromEntries(Object.entries(row).filter(([, cell]) => isGiven(cell))), path);
+}
+
+/** Tables of an export. */
+export interface LitellmTables {
+  /** Rows of `LiteLLM_VerificationToken`. */
+  readonly keys?: readonly Fields[];
+  /** Rows of `LiteLLM_TeamTable`. */
+  readonly teams?: readonly Fields[];
+}
+
+/** Columns of teams that say nothing of what their keys may do. */
+const plainTeamColumns = "team_id team_alias admins members members_with_roles created_at updated_at spend".split(" ");
+
+/** Virtual keys of an export. @param lists What their lists of models stand for. */
+export function readLitellmKeys(draft: MoveDraft, { keys = [], teams = [] }: LitellmTables, lists: NameLists): void {
+  for (const [index, team] of teams.entries()) {
+    const row = toSource(team, `teams.${index}`);
+    lists.addTeam(row);
+    row.ignore(...plainTeamColumns);
+    draft.noteUnread(row, reasons);
   }
+  for (const [index, key] of keys.entries()) readKey(draft, toSource(key, `keys.${index}`), { index, lists });
 }

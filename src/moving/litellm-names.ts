@@ -183,7 +183,6 @@ export const reasons: Reasons = {
     aws_batch_role_arn: "files of batches: docs/batches.md",
     region_name: "labels of integrations choose by region: docs/routing.md",
     hidden: "lists of models have every alias that the key may use: docs/model-aliases.md",
-    access_groups: "restrict names by access of model aliases: docs/model-aliases.md",
     provider_budget_config: "budgets of providers: docs/policies.md",
     max_parallel_requests: rates,
     default_max_parallel_requests: rates,

@@ -1,7 +1,8 @@
 import { isObject, stringOf } from "../lib/json.ts";
 import { clientScopes, MoveDraft, type Moved, mayStay, membersOf, resetOf } from "./draft.ts";
+import { NameLists } from "./litellm-access.ts";
 import { readModelFields } from "./litellm-facts.ts";
-import { readLitellmKeys } from "./litellm-keys.ts";
+import { type LitellmTables, readLitellmKeys } from "./litellm-keys.ts";
 import { bare, choices, reasons, requestFields, slugOf } from "./litellm-names.ts";
 import { type Named, PlaceReader, variable } from "./litellm-place.ts";
 import { readLitellmTools } from "./litellm-tools.ts";
@@ -72,6 +73,8 @@ class LitellmReader {
   readonly #credentials: ReadonlyMap<string, Source>;
   /** Names with `*` that are the same at their provider, and the integration. */
   readonly #patterns = new Map<string, string>();
+  /** What lists of keys stand for. */
+  readonly lists = new NameLists();
   /** Those that are not. */
   readonly #otherPatterns: { readonly what: string; readonly integration: string }[] = [];
 
@@ -103,6 +106,7 @@ class LitellmReader {
     const name = entry.text("model_name") ?? "";
     const params = entry.object("litellm_params");
     const info = entry.object("model_info");
+    for (const group of info.strings("access_groups")) this.lists.addToGroup(group, name);
     const named = readNamed(params, this.#addCredential(params));
     if (!named) {
       const why = explainUnknown(params.take("model"));
@@ -126,6 +130,7 @@ class LitellmReader {
   #readPattern({ name, integration, path }: { name: string; integration: string; path: string }, model: string): void {
     if (name === model && !this.#patterns.has(name)) return void this.#patterns.set(name, integration);
     this.#otherPatterns.push({ what: `${path} ${name}`, integration });
+    this.lists.addPattern(name, model, integration);
   }
 
   #readDeployment(
@@ -324,6 +329,8 @@ class LitellmReader {
     }
     this.#readMasterKey(file.object("general_settings").take("master_key"));
     readLitellmTools(draft, file.object("mcp_servers"));
+    for (const [group, names] of this.lists.groups)
+      draft.note("changed", `access_groups ${group}`, `keys get its models: ${[...names].join(", ")}`);
     for (const name of file.object("environment_variables").names) {
       draft.note("changed", `environment_variables.${name}`, "set it where the file is applied");
       file.object("environment_variables").ignore(name);
@@ -355,15 +362,15 @@ const escapePattern = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]
 /**
  * A `config.yaml` of LiteLLM as declared state.
  *
- * @param keys Virtual keys of an export.
+ * @param tables Virtual keys and teams of an export.
  */
-export function moveLitellm(value: unknown, workspace: string, keys: readonly Fields[] = []): Moved {
+export function moveLitellm(value: unknown, workspace: string, tables: LitellmTables = {}): Moved {
   const file = new Source(value);
   const reader = new LitellmReader(workspace, file);
   for (const entry of file.objects("model_list")) reader.readModel(entry);
   reader.publish();
   reader.readSettings(file);
-  readLitellmKeys(reader.draft, keys);
+  readLitellmKeys(reader.draft, tables, reader.lists);
   reader.draft.noteUnread(file, reasons);
   return reader.draft.finish();
 }

@@ -1,4 +1,10 @@
+import { toKnownProviders } from "../gateway/provider-rules.ts";
 import { isObject, parseJson } from "../lib/json.ts";
+import { toSnake } from "../lib/member-names.ts";
+import { createProviderRegistry } from "../providers/registry.ts";
+import { defaultTargetLimits } from "../routing/config.ts";
+import { unknownMember } from "../routing/member-reader.ts";
+import { readConfig } from "../routing/read-config.ts";
 import { clientScopes, MoveDraft, type Moved, membersOf, type Reasons } from "./draft.ts";
 import { Source } from "./source.ts";
 
@@ -88,6 +94,23 @@ const plainOf = (value: unknown): Fields =>
 
 const toVariable = (slug: string): string => `PORTKEY_${slug.toUpperCase().replace(/[^A-Z0-9]+/g, "_")}_KEY`;
 
+/** How configs are read before they are saved. */
+const savedConfigs = {
+  limits: defaultTargetLimits,
+  providers: toKnownProviders(createProviderRegistry()),
+  strict: true,
+} as const;
+
+/** A value without the member at a path such as `targets[0].base_url`. */
+function without(value: unknown, [name = "", ...path]: readonly string[]): unknown {
+  if (Array.isArray(value)) return value.with(Number(name), without(value[Number(name)], path));
+  const entries = Object.entries(membersOf(value)).flatMap(([written, member]) => {
+    if (toSnake(written) !== name) return [[written, member] as const];
+    return path.length === 0 ? [] : [[written, without(member, path)] as const];
+  });
+  return Object.fromEntries(entries);
+}
+
 class PortkeyReader {
   readonly draft: MoveDraft;
 
@@ -155,6 +178,23 @@ class PortkeyReader {
     }
   }
 
+  /** A config as it can be saved; undefined where it cannot. Portkey does not read members that it does not know either. */
+  #fit(config: Fields, what: string): unknown {
+    const { problems = [] } = readConfig(config, savedConfigs);
+    const unknown = problems.filter(({ message }) => message === unknownMember);
+    let saved: unknown = config;
+    for (const { path } of unknown) {
+      this.draft.note("left", `${what}: ${path}`, unknownMember);
+      saved = without(
+        saved,
+        path.split(/[.[\]]+/).filter((part) => part !== ""),
+      );
+    }
+    const [problem] = readConfig(saved, savedConfigs).problems ?? [];
+    if (problem) this.draft.note("left", what, `cannot be saved: ${problem.path || "config"} ${problem.message}`);
+    return problem ? undefined : saved;
+  }
+
   #readConfigs(records: readonly Source[]): void {
     for (const record of records) {
       record.ignore("format", "type", "version_id");
@@ -167,7 +207,9 @@ class PortkeyReader {
         this.draft.note("left", `config ${slug}`, isObject(config) ? "its slug has another form" : how);
         continue;
       }
-      this.draft.config(slug, { name, config, ...(isDefault && { is_default: true }) });
+      const saved = this.#fit(config, `${record.path} ${slug}`);
+      if (!saved) continue;
+      this.draft.config(slug, { name, config: saved, ...(isDefault && { is_default: true }) });
       this.draft.note("made", `config ${slug}`, "requests name it as before");
     }
   }

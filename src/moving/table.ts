@@ -24,7 +24,7 @@ function readCells(text: string): string[][] {
  */
 export function readTable(text: string, parse: (text: string) => unknown): Record<string, unknown>[] {
   const value = parse(text);
-  const list: unknown = isObject(value) ? (value.keys ?? value.data) : value;
+  const list: unknown = isObject(value) ? (value.keys ?? value.teams ?? value.data) : value;
   if (Array.isArray(list)) return list.filter(isObject);
   const [names = [], ...rows] = readCells(text);
   if (names.length < 2) throw new Error("Cannot read the table: it is neither JSON nor CSV with a line of names");

@@ -4,6 +4,9 @@ import { isObject } from "../lib/json.ts";
 import { toSnake } from "../lib/member-names.ts";
 import type { ConfigProblem } from "./problem.ts";
 
+/** What is said of a field that no config has. */
+export const unknownMember = "is not a member of a config";
+
 /** Replaces a field whose value is invalid: the field is present, without a value. */
 const refused = Symbol("refused");
 
@@ -57,7 +60,7 @@ export class MemberReader {
       if (member === null || member === undefined) continue;
       if (!schema) {
         if (others(name)) checked[name] = member;
-        else if (this.isStrict) this.note(join(path, name), "is not a member of a config");
+        else if (this.isStrict) this.note(join(path, name), unknownMember);
         continue;
       }
       const result = v.safeParse(schema, member, plainIssues);

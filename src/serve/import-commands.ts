@@ -117,21 +117,22 @@ function defineImport({
 export const importCommands: readonly Command[] = [
   defineImport({
     name: "litellm",
-    parameters: "CONFIG.YAML [--keys EXPORT]",
+    parameters: "CONFIG.YAML [--keys EXPORT] [--teams EXPORT]",
     about: [
       "Shows what a configuration of LiteLLM becomes, and what cannot be carried over and why. It changes nothing.",
       "--output writes the file that apply takes, --apply applies it. Both can be repeated: nothing is made twice.",
       "--keys is an export of its table of virtual keys, CSV or JSON. LiteLLM stores digests of keys: clients get new ones,",
-      "which --keys-file takes.",
+      "which --keys-file takes. --teams is one of its table of teams, whose models limit the keys.",
       ...placeAbout,
       "Example: gateway import litellm config.yaml --output gateway.yaml",
     ],
-    options: ["keys"],
+    options: ["keys", "teams"],
     positionals: 1,
     async move(path, values) {
-      const { keys } = values;
-      const rows = keys === undefined ? [] : readTable(decodeUtf8(readBytesOf(keys)), parseJson);
-      return moveLitellm(await readFile(path), workspaceOf(values), rows);
+      const [keys, teams] = [values.keys, values.teams].map((table) =>
+        table === undefined ? [] : readTable(decodeUtf8(readBytesOf(table)), parseJson),
+      );
+      return moveLitellm(await readFile(path), workspaceOf(values), { keys, teams });
     },
   }),
   defineImport({

@@ -149,14 +149,9 @@ model_list:
 litellm_settings: { default_fallbacks: [spare] }
 general_settings: { master_key: sk-1234, database_url: os.environ/DATABASE_URL }
 `,
-    move: (value) =>
-      moveLitellm(
-        value,
-        "default",
-        readTable(keyTable, () => undefined),
-      ),
+    move: (value) => moveLitellm(value, "default", { keys: readTable(keyTable, () => undefined) }),
     reaches: { "gpt-4o": ["api.openai.com", "gpt-4o"], spare: ["api.mistral.ai", "mistral-small-latest"] },
-    left: ["general_settings.master_key", "general_settings.database_url", 'key team, "chat": models', "keys.2 spent"],
+    left: ["general_settings.master_key", "general_settings.database_url", "keys.2 spent"],
   },
   {
     name: "LiteLLM, shared credentials and settings of deployments",
@@ -193,7 +188,6 @@ files_settings: [{ custom_llm_provider: openai }]
       "credential_list.1.credential_info",
       "credential_list.1.credential_values",
       "files_settings",
-      "model_list.0.model_info.access_groups",
       "model_list.1.model_info.health_check_model",
       "model_list.2.litellm_params.merge_reasoning_content_in_choices",
       "model_list.2.litellm_params.mock_response",
@@ -462,7 +456,7 @@ litellm_settings: { cache: true, cache_params: { type: local, mode: default_off 
     left: [
       "governance.auth_config",
       "governance.virtual_keys.0.mcp_configs",
-      "governance.virtual_keys.0.provider_configs",
+      "governance.virtual_keys.0.provider_configs.0.weight",
       "governance.virtual_keys.1 retired",
       "plugins",
       "providers.azure.keys.0.use_for_batch_api",
