@@ -1,3 +1,4 @@
+import { maskAddress as maskHook } from "../admin/core/addresses.ts";
 import { isSecretName } from "../admin/core/hide-secrets.ts";
 import { maskSecret } from "../auth/api-key.ts";
 import { isObject } from "../lib/json.ts";
@@ -15,7 +16,10 @@ export const isMask = (shown: unknown): shown is string => typeof shown === "str
 function fitsMask(wanted: unknown, mask: string): boolean {
   if (wanted === undefined || wanted === null) return false;
   if (wanted instanceof UnsetVariable || wanted === mask || mask === stars) return true;
-  return typeof wanted === "string" && (maskSecret(wanted) === mask || maskAddress(wanted) === mask);
+  if (typeof wanted !== "string") return false;
+  return (
+    maskSecret(wanted) === mask || maskAddress(wanted) === mask || (URL.canParse(wanted) && maskHook(wanted) === mask)
+  );
 }
 
 /** Whether a record has what is wanted. Members that are undefined count as absent. */

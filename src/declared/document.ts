@@ -2,6 +2,7 @@ import * as v from "valibot";
 import { InvalidRequestError } from "../errors.ts";
 import { firstPlainIssue } from "../lib/issues.ts";
 import { isObject } from "../lib/json.ts";
+import { CreateAlertRule } from "../schemas/alert-rules.ts";
 import { CreateApiKey } from "../schemas/api-keys.ts";
 import { CreateConfig } from "../schemas/configs.ts";
 import { Flag, Name, OneUsageLimit, RateLimitList, Slug, Text } from "../schemas/control.ts";
@@ -65,6 +66,9 @@ const secretReferences = CreateSecretReference.options.map(({ entries }) =>
 const by = (name: v.GenericSchema<string, string>, record: v.GenericSchema) =>
   v.record(name, record, "must be an object");
 
+/** A rule without destinations is shown and sent nowhere. */
+const destinations = v.optional(CreateAlertRule.entries.destinations);
+
 const aliasName = CreateModelAlias.entries.name;
 
 /** Access to an alias: keys by their names. */
@@ -122,6 +126,7 @@ const workspaceSections = {
   keys: by(Name, closed(keyFields())),
   usage_limit_policies: by(Name, closed(fieldsOf(CreateUsageLimitPolicy.entries, ["name", "next_usage_reset_at"]))),
   rate_limit_policies: by(Name, closed(fieldsOf(CreateRateLimitPolicy.entries, ["name"]))),
+  alert_rules: by(Name, closed({ ...fieldsOf(CreateAlertRule.entries, ["name"]), destinations })),
 } satisfies v.ObjectEntries;
 
 /** Fields of a key of a service; those that no body may have are left out. */

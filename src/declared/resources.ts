@@ -17,6 +17,7 @@ const configuration: readonly string[] = [
   "model_aliases",
   "usage_limit_policies",
   "rate_limit_policies",
+  "alert_rules",
 ];
 
 /** Kinds of record that a gateway does not change by itself once a file declares its state. Keys are, if the file has some. */

@@ -75,7 +75,10 @@ export const CreateAlertRule = closedObject({
 export type CreateAlertRule = v.InferOutput<typeof CreateAlertRule>;
 
 /** Body of `PUT /alert-rules/{id}`. */
-export const UpdateAlertRule = changesOf(v.partial(v.object(given)).entries);
+export const UpdateAlertRule = changesOf({
+  ...v.partial(v.object(given)).entries,
+  workspace_id: v.optional(v.string()),
+});
 export type UpdateAlertRule = v.InferOutput<typeof UpdateAlertRule>;
 
 /** Response of a change. */

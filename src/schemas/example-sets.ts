@@ -87,6 +87,7 @@ export const UpdateExampleSet = changesOf({
   name: v.optional(Name),
   description: Description,
   retention_days: RetentionDays,
+  workspace_id: v.optional(v.string()),
 });
 export type UpdateExampleSet = v.InferOutput<typeof UpdateExampleSet>;
 

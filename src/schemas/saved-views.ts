@@ -72,7 +72,10 @@ export const CreateSavedView = closedObject({
 export type CreateSavedView = v.InferOutput<typeof CreateSavedView>;
 
 /** Body of `PUT /saved-views/{id}`. */
-export const UpdateSavedView = changesOf(v.partial(v.object(given)).entries);
+export const UpdateSavedView = changesOf({
+  ...v.partial(v.object(given)).entries,
+  workspace_id: v.optional(v.string()),
+});
 export type UpdateSavedView = v.InferOutput<typeof UpdateSavedView>;
 
 /** Response of a change. */

@@ -129,10 +129,10 @@ export const importCommands: readonly Command[] = [
     options: ["keys", "teams"],
     positionals: 1,
     async move(path, values) {
-      const [keys, teams] = [values.keys, values.teams].map((table) =>
-        table === undefined ? [] : readTable(decodeUtf8(readBytesOf(table)), parseJson),
-      );
-      return moveLitellm(await readFile(path), workspaceOf(values), { keys, teams });
+      const read = (table: string | undefined) =>
+        table === undefined ? [] : readTable(decodeUtf8(readBytesOf(table)), parseJson);
+      const tables = { keys: read(values.keys), teams: read(values.teams) };
+      return moveLitellm(await readFile(path), workspaceOf(values), tables);
     },
   }),
   defineImport({

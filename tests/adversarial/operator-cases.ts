@@ -208,7 +208,8 @@ export const operatorCases: readonly ParserCase[] = [
     tokens: all(",", '"', '""', "\n", "\r\n", "x,y", "{", "}", "[]", "1e400"),
     maxBytes: 4 * megabyte,
     async parse(input) {
-      moveLitellm({}, "default", readTable(decoder.decode(input), parseJson));
+      const rows = readTable(decoder.decode(input), parseJson);
+      moveLitellm({}, "default", { keys: rows, teams: rows });
       return undefined;
     },
     refusals: [Error],

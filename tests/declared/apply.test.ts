@@ -16,7 +16,13 @@ before(async () => {
 after(() => gateway.close());
 
 const secret = "sk-an-obvious-fake-0123456789";
-const environment = { FAKE_KEY: secret, FAKE_CLIENT: "gk-chosen-fake-0123456789", FAKE_VAULT: "an-obvious-fake-token" };
+const environment = {
+  FAKE_KEY: secret,
+  FAKE_CLIENT: "gk-chosen-fake-0123456789",
+  FAKE_VAULT: "an-obvious-fake-token",
+  FAKE_SLACK: "https://hooks.slack.com/services/T0/B0/an-obvious-fake",
+  FAKE_SIGNATURE: "an-obvious-fake-signature-0123456789",
+};
 
 /** A document with every section. */
 const whole = {
@@ -125,6 +131,18 @@ const whole = {
         },
         Moved: { scopes: ["completions.write"], key: { $env: "FAKE_CLIENT" } },
       },
+      alert_rules: {
+        Errors: {
+          metric: "error_rate",
+          threshold: 5,
+          filter: { status_code: "500" },
+          destinations: [
+            { type: "slack", url: { $env: "FAKE_SLACK" } },
+            { type: "webhook", url: "https://alerts.example.com/hook", secret: { $env: "FAKE_SIGNATURE" } },
+          ],
+        },
+        Quiet: { metric: "requests", threshold: 1 },
+      },
       model_aliases: {
         fast: { target: { model: "@echo/echo-1" }, tags: ["a"], metadata: { b: "c" }, access: { api_keys: ["App"] } },
         pool: { target: { config: "pc-main" }, rate_limits: [{ type: "requests", unit: "rpm", value: 5 }] },
@@ -195,6 +213,9 @@ test("export writes the same file: applied again it changes nothing, in YAML and
   assert.deepEqual(
     variables.toSorted(),
     [
+      "RESEARCH_ALERT_RULES_ERRORS_DESTINATIONS_0_URL",
+      "RESEARCH_ALERT_RULES_ERRORS_DESTINATIONS_1_SECRET",
+      "RESEARCH_ALERT_RULES_ERRORS_DESTINATIONS_1_URL",
       "RESEARCH_CONFIGS_PC_KEYED_CONFIG_API_KEY",
       "RESEARCH_INTEGRATIONS_VLLM_KEY",
       "SECRET_REFERENCES_VAULT_AUTH_CONFIG_VAULT_TOKEN",
@@ -205,7 +226,9 @@ test("export writes the same file: applied again it changes nothing, in YAML and
   assert.deepEqual(stepsOf(await planOf(gateway, read)), []);
   const other = await createTestGateway();
   try {
-    const values = Object.fromEntries(variables.map((name) => [name, secret]));
+    const values = Object.fromEntries(
+      variables.map((name) => [name, name.endsWith("_URL") ? environment.FAKE_SLACK : secret]),
+    );
     await assert.rejects(applyTo(other, read), /set the variable/);
     await applyTo(other, read, { environment: values });
     const again = await exportDeclared(await createOwnApi(other.gateway));

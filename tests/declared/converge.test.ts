@@ -86,6 +86,13 @@ function randomWorkspace(random: Random, own: string): object {
       type: pickOne(random, ["cost", "tokens"]),
       credit_limit: 1 + Math.floor(random() * 9),
     })),
+    alert_rules: some(random, ["r", "s"], () => ({
+      metric: pickOne(random, ["error_rate", "requests"]),
+      threshold: Math.floor(random() * 9),
+      ...maybe(random, "window_seconds", 120),
+      ...maybe(random, "enabled", false),
+      ...maybe(random, "destinations", [{ type: "email", to: ["Owner@example.com"] }]),
+    })),
   };
 }
 

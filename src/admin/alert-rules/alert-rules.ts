@@ -15,7 +15,7 @@ import {
 import type { AdminCall } from "../core/endpoint.ts";
 import { defineRecord, pageQuery } from "../core/record.ts";
 import type { Found, NewPlace } from "../core/record-definitions.ts";
-import { forbid, readPage, refuseField } from "../core/request.ts";
+import { forbid, readPage, refuseField, requireNewName } from "../core/request.ts";
 import { shownBy } from "../core/shown-row.ts";
 import { removeDestinations, sealDestinations } from "./destinations.ts";
 import { fieldsOfMetric, readFilter, toEvent } from "./evaluate.ts";
@@ -56,6 +56,7 @@ async function requireReadable(
 async function createRule(call: AdminCall<CreateAlertRule>, { tenant, id }: NewPlace<"alertRules">) {
   const { body, stores, now } = call;
   const { name, metric, threshold, enabled = true, filter = {} } = body;
+  await requireNewName(call, () => stores.alertRules.find(tenant, { name }));
   if ((await stores.alertRules.count(tenant)) >= maxRules) {
     refuseField("workspace_id", `has ${maxRules} alert rules already`);
   }

@@ -1,4 +1,5 @@
 import type { Kind } from "../kind.ts";
+import { alertRules } from "./alerts.ts";
 import { integrations, mcpIntegrations, mcpServers, providers, secretReferences } from "./credentials.ts";
 import { collections, partials, prompts } from "./prompts.ts";
 import { configs, guardrails, keys, modelAliases, rateLimitPolicies, usageLimitPolicies } from "./routing.ts";
@@ -27,10 +28,17 @@ export const workspaceKinds: readonly Kind[] = [
   modelAliases,
   usageLimitPolicies,
   rateLimitPolicies,
+  alertRules,
 ];
 
 /** Kinds that nothing else names by a slug: they go first, so that their names and secrets are free. */
-export const leafKinds: ReadonlySet<Kind> = new Set([modelAliases, keys, usageLimitPolicies, rateLimitPolicies]);
+export const leafKinds: ReadonlySet<Kind> = new Set([
+  modelAliases,
+  keys,
+  usageLimitPolicies,
+  rateLimitPolicies,
+  alertRules,
+]);
 
 /** Kinds that name what workspaces have, although they may be the organisation's: they are made last. */
 export const lastKinds: ReadonlySet<Kind> = new Set([modelAliases]);
