@@ -166,6 +166,8 @@ async function takeCounts(session: Session): Promise<Counted> {
       const [range] = ranges;
       // the function of the whole module runs when it is loaded
       if (!range || range.count === 0 || (functionName === "" && range.startOffset === 0)) continue;
+      // V8 sets the fields of a class in a separate function; its constructor counts
+      if (functionName === "<instance_members_initializer>") continue;
       const path = url.slice(source.length);
       const calls = counted.get(path) ?? new Map<string, number>();
       const name = functionName || "anonymous";

@@ -23,31 +23,19 @@ const flagsAt = 53;
 
 /**
  * Says where a call comes from: lists the gateways it came through, if its address may lead back to this one, and continues
- * the caller's trace.
+ * the trace of the caller, if there is one (https://www.w3.org/TR/trace-context/): with the gateway's own span as parent, or
+ * as it came where the operator wants that.
  *
  * @param isInfluenced Whether its address came from a request or stored data.
  * @returns A promise only where there is one.
  */
 export function addOrigin(
-  call: { readonly headers: Record<string, string> },
+  { headers: sent }: { readonly headers: Record<string, string> },
   context: Pick<CallerContext, "headers" | "services"> & TracedContext,
   isInfluenced: boolean,
 ): Promise<void> | undefined {
-  if (isInfluenced) call.headers[hopHeader] = context.services.hops.next(context.headers);
-  return addTraceContext(call, context);
-}
-
-/**
- * Sends the trace context of the caller on, if it sent one (https://www.w3.org/TR/trace-context/): with the gateway's own
- * span as parent, or as it came where the operator wants that.
- *
- * @returns A promise only where there is one.
- */
-function addTraceContext(
-  { headers: sent }: { readonly headers: Record<string, string> },
-  context: Pick<CallerContext, "headers" | "services"> & TracedContext,
-): Promise<void> | undefined {
   const { headers, services } = context;
+  if (isInfluenced) sent[hopHeader] = services.hops.next(headers);
   const parent = headers.get("traceparent");
   if (parent === undefined || !readTraceparent(parent)) return undefined;
   const state = headers.get("tracestate");

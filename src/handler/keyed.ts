@@ -55,22 +55,17 @@ function checkCaller(endpoint: KeyedEndpoint, context: CallerContext): void | Pr
 }
 
 /**
- * Counts a request among those that run. The gateway's own work has separate limits.
+ * Counts a request until its response is complete in memory. The gateway's own work has separate limits.
  *
  * @throws {UnavailableError} If as many run as may.
  */
-function enter(context: CallerContext): void {
+export async function counted(context: CallerContext, run: () => Promise<Reply>): Promise<Reply> {
   const { concurrency } = context.services;
   if (!context.connection.actingFor) concurrency.enter(context);
-}
-
-/** Counts a request until its response is complete in memory. */
-export async function counted(context: CallerContext, run: () => Promise<Reply>): Promise<Reply> {
-  enter(context);
   try {
     return await run();
   } finally {
-    context.services.concurrency.leave(context);
+    concurrency.leave(context);
   }
 }
 
@@ -90,7 +85,8 @@ async function runChecked<Row extends KeyedEndpoint>(
   run: Run<Row>,
 ): Promise<Reply> {
   if (endpoint.operation !== undefined) requireLogRoom(context, false);
-  enter(context);
+  // the gateway's own work has separate limits
+  if (!context.connection.actingFor) context.services.concurrency.enter(context);
   const checked = checkCaller(endpoint, context);
   if (checked) await checked;
   const settled = endpoint.operation === undefined ? undefined : settleMetadata(context);
@@ -111,7 +107,7 @@ function finishLater(ending: Ending, responseHeaders: Reply["headers"], context:
 }
 
 /** Answers a request that leaves a row in the log, its failures included. */
-async function serveLogged<Row extends KeyedEndpoint>(
+export async function serveLogged<Row extends KeyedEndpoint>(
   endpoint: Row,
   context: CallerContext,
   run: Run<Row>,
@@ -141,7 +137,7 @@ async function serveLogged<Row extends KeyedEndpoint>(
 }
 
 /** Answers a request that leaves no row in the log. */
-async function serveUnlogged<Row extends KeyedEndpoint>(
+export async function serveUnlogged<Row extends KeyedEndpoint>(
   endpoint: Row,
   context: CallerContext,
   run: Run<Row>,
@@ -152,16 +148,6 @@ async function serveUnlogged<Row extends KeyedEndpoint>(
     context.services.concurrency.leave(context);
     throw error;
   }
-}
-
-/** Answers a request of a caller with a key. */
-export function serveKeyed<Row extends KeyedEndpoint>(
-  endpoint: Row,
-  context: CallerContext,
-  run: Run<Row>,
-): Promise<Reply> {
-  const isLogged = endpoint.operation !== undefined;
-  return isLogged ? serveLogged(endpoint, context, run) : serveUnlogged(endpoint, context, run);
 }
 
 /** Runs a row whose handler reads the body, if there is one. */

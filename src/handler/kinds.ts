@@ -6,7 +6,7 @@ import type { AdminEndpoint, Endpoint, EndpointKind, EndpointOf, KeyedEndpoint }
 import { compressed } from "../lib/content-coding.ts";
 import type { Reply } from "../lib/reply.ts";
 import { authenticateKey, authenticateScim } from "./credentials.ts";
-import { counted, type Run, runForm, runJson, runPlain, serveKeyed } from "./keyed.ts";
+import { counted, type Run, runForm, runJson, runPlain, serveLogged, serveUnlogged } from "./keyed.ts";
 import { authenticateMcp, serveMcpRow } from "./mcp.ts";
 
 /** How rows of one kind are answered. What either function throws is answered in the row's error form. */
@@ -32,10 +32,11 @@ function defineKind<Row extends Endpoint, Caller extends RequestContext>({
 /** A kind of rows with a key; these kinds differ in what runs once the caller is checked. */
 function defineKeyedKind<Row extends KeyedEndpoint>(run: Run<Row>): Answer<Row> {
   return (endpoint, context) => {
+    const serve = endpoint.operation === undefined ? serveUnlogged : serveLogged;
     const caller = authenticateKey(context, endpoint.credentials);
     return caller instanceof Promise
-      ? caller.then((known) => serveKeyed(endpoint, known, run))
-      : serveKeyed(endpoint, caller, run);
+      ? caller.then((known) => serve(endpoint, known, run))
+      : serve(endpoint, caller, run);
   };
 }
 

@@ -6,7 +6,7 @@ import { authenticateToken } from "../mcp/oauth/caller.ts";
 import { challengeOf } from "../mcp/oauth/challenge.ts";
 import { isKnownOrigin, nameOfHost, pageHeaders } from "../mcp/origins.ts";
 import { authenticateKey, hasOnlySession } from "./credentials.ts";
-import { serveKeyed } from "./keyed.ts";
+import { serveLogged } from "./keyed.ts";
 
 /**
  * Refuses pages of foreign origins, and names that may have been pointed at this machine by others.
@@ -93,7 +93,7 @@ export function mcpPreflight(context: RequestContext, methods: readonly string[]
 
 /** Answers a caller of an MCP server. */
 export async function serveMcpRow(endpoint: McpEndpoint, context: CallerContext): Promise<Reply> {
-  const reply = await serveKeyed(endpoint, context, (row, caller) => row.handle(caller));
+  const reply = await serveLogged(endpoint, context, (row, caller) => row.handle(caller));
   if (reply.status === 401) reply.headers["www-authenticate"] ??= challengeOf(context, "invalid_token");
   if (reply.status === 403) reply.headers["www-authenticate"] ??= challengeOf(context, "insufficient_scope");
   Object.assign(reply.headers, pageHeaders(context));

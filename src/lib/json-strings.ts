@@ -6,8 +6,12 @@ export type Replace = (text: string) => string;
 /** Deepest nesting that is walked: twice that of bodies, for JSON inside strings. */
 export const maxWalkDepth = 128;
 
+type ChangeItem = (item: unknown, index: number) => unknown;
+
 /** A list with its items changed, or the same list. Other values stay as they are. */
-export function mapItems(value: unknown, change: (item: unknown, index: number) => unknown): unknown {
+export function mapItems(value: readonly unknown[], change: ChangeItem): readonly unknown[];
+export function mapItems(value: unknown, change: ChangeItem): unknown;
+export function mapItems(value: unknown, change: ChangeItem): unknown {
   if (!Array.isArray(value)) return value;
   let changed: unknown[] | undefined;
   for (let index = 0; index < value.length; index++) {

@@ -139,7 +139,9 @@ class BatchingQueue implements LogQueue {
       return;
     }
     this.#waiting.push(entry);
-    this.#plan();
+    // a timer runs already, and so few rows need none that ends earlier
+    const isFew = this.#waiting.length < fewRows && this.#waiting.bytes <= Math.min(manyBytes, this.#batchBytes);
+    if (!isFew || !this.#cancelTimer) this.#plan();
   }
 
   load(): LogLoad {

@@ -83,20 +83,16 @@ export class WaitingRows {
   }
 
   push(entry: LogRecord): void {
-    this.#append(entry);
-    const { rows: mostRows, bytes: mostBytes } = this.#events.limits;
-    const [rows, bytes] = [mostRows - this.#writing.rows, mostBytes - this.#writing.bytes];
-    while (this.#bytes > bytes && this.#bodiless < this.#rows.length) this.#dropBodies();
-    while (this.#rows.length > rows || (this.#bytes > bytes && this.#rows.length > 1)) this.#dropRow();
-  }
-
-  #append(entry: LogRecord): void {
     const figures = figuresSizeOf(entry);
     const size = figures + contentSizeOf(entry);
     this.#rows.push(entry);
     this.#sizes.push(size);
     this.#bytes += size;
     this.#figureBytes += figures;
+    const { rows: mostRows, bytes: mostBytes } = this.#events.limits;
+    const [rows, bytes] = [mostRows - this.#writing.rows, mostBytes - this.#writing.bytes];
+    while (this.#bytes > bytes && this.#bodiless < this.#rows.length) this.#dropBodies();
+    while (this.#rows.length > rows || (this.#bytes > bytes && this.#rows.length > 1)) this.#dropRow();
   }
 
   #dropBodies(): void {

@@ -188,18 +188,15 @@ class Bill {
   /** Whether any count has a price. */
   isPriced = false;
 
-  #note(rate: Rate | undefined, count: number): rate is Rate {
-    if (!(count > 0)) return false;
-    if (rate) this.isPriced = true;
-    return rate !== undefined;
-  }
-
   tokens(rate: Rate | undefined, count: number): void {
-    if (this.#note(rate, count)) this.#whole.add(rate, Math.min(count, maxCount));
+    if (!rate || !(count > 0)) return;
+    this.isPriced = true;
+    this.#whole.add(rate, Math.min(count, maxCount));
   }
 
   things(rate: Rate | undefined, count: number): void {
-    if (!this.#note(rate, count)) return;
+    if (!rate || !(count > 0)) return;
+    this.isPriced = true;
     const whole = Math.floor(Math.min(count, maxCount));
     this.#whole.add(rate, whole);
     this.#things ??= new Sum();
@@ -207,7 +204,8 @@ class Bill {
   }
 
   seconds(ofMinute: Rate | undefined, count: number): void {
-    if (!this.#note(ofMinute, count)) return;
+    if (!ofMinute || !(count > 0)) return;
+    this.isPriced = true;
     const milliseconds = Math.round(Math.min(count, maxCount) * 1_000);
     const rest = milliseconds % minuteParts;
     this.#whole.add(ofMinute, (milliseconds - rest) / minuteParts);

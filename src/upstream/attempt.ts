@@ -23,6 +23,8 @@ export class Attempt implements RunningCall {
   readonly isShared: boolean;
   /** The call in the request's record; undefined until it is sent. Of a repeated call, the last one. */
   call: UpstreamCall | undefined;
+  /** Ends what waits for the call. */
+  readonly signal: AbortSignal;
   readonly #controller = new AbortController();
   readonly #caller: AbortSignal;
   readonly #services: AttemptServices;
@@ -34,6 +36,7 @@ export class Attempt implements RunningCall {
   /** Starts the timers, and ends the call when its caller leaves. */
   constructor({ signal }: Request, { timeoutMs, wholeMs, isShared = false }: AttemptTimes, services: AttemptServices) {
     this.isShared = isShared;
+    this.signal = this.#controller.signal;
     this.#caller = signal;
     this.#services = services;
     this.#timeoutMs = timeoutMs;
@@ -45,10 +48,6 @@ export class Attempt implements RunningCall {
     if (signal.aborted) this.#leave();
     else if (!isShared) signal.addEventListener("abort", this.#leave, { once: true });
     services.calls.add(this);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
   }
 
   /** Why it was ended; undefined while nothing has ended it. */

@@ -197,14 +197,16 @@ function shownHeaders({ headers, log: { hidden } }: CallerContext): Readonly<Rec
 /** Credentials the request came with and was sent with, each once. */
 function secretsOf(context: CallerContext): readonly string[] {
   const { gatewayKey, headers, log } = context;
-  const secrets = [gatewayKey, ...log.secrets];
+  const all = [gatewayKey, ...log.secrets];
   // values of headers the caller wants hidden may come back in the response
   for (const name of sensitiveNames(context) ?? noNames) {
     const value = headers.get(name);
-    if (value !== undefined) secrets.push(value);
+    if (value !== undefined) all.push(value);
   }
-  if (secrets.length > fewSecrets) return [...new Set(secrets)];
-  return secrets.filter((secret, index) => secrets.indexOf(secret) === index);
+  if (all.length > fewSecrets) return [...new Set(all)];
+  const secrets: string[] = [];
+  for (const one of all) if (!secrets.includes(one)) secrets.push(one);
+  return secrets;
 }
 
 /** So many strings are compared with each other faster than a set of them is made. */

@@ -79,7 +79,7 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext)
   const { media, answerBytes } = run.operation;
   if (answerBytes && isSuccess(upstream) && /^(?:image|audio)\//i.test(typeOf(upstream))) {
     const given = new BinaryAnswer(bytes, typeOf(upstream));
-    const answer = convert(run, () => answerBytes(given)) ?? {};
+    const answer = convert(run, given, answerBytes) ?? {};
     return answerWith(answer, upstream, { run, context });
   }
   if (!isSuccess(upstream)) {
@@ -94,7 +94,7 @@ async function answerWhole(upstream: Response, run: Run, context: CallerContext)
     const status = statusOfErrorBody(error);
     throw toProviderError({ status, headers: upstream.headers }, text, context);
   }
-  const answer = convert(run, () => run.operation.answer(body));
+  const answer = convert(run, body, run.operation.answer);
   if (answer !== undefined) {
     if (!media.isHeavy) noteOriginal(bytes, context);
     return answerWith(answer, upstream, { run, context, numbers: exact?.numbers });
@@ -139,13 +139,14 @@ function typeOf({ headers }: Response): string {
  *
  * @throws {UpstreamError} Also the adapter's own, for failures that come with status 200.
  */
-function convert(
+function convert<Given>(
   { destination }: Run,
-  read: () => object | undefined,
+  given: Given,
+  read: (given: Given) => object | undefined,
 ): Record<string, unknown> | BinaryAnswer | undefined {
   const { slug } = destination.provider;
   try {
-    const answer = read();
+    const answer = read(given);
     return answer instanceof BinaryAnswer ? answer : answer && { ...answer, provider: slug };
   } catch (cause) {
     if (cause instanceof UpstreamError) throw cause;

@@ -72,18 +72,14 @@ export function streamForm({ request, headers, log, services: { limits } }: Call
 
 /** Whether a body can only be sent as a form. */
 function holdsFiles(body: unknown): boolean {
-  return Object.values(Object(body)).some((value) =>
-    Array.isArray(value) ? value.some((item) => item instanceof FormFile) : value instanceof FormFile,
-  );
+  for (const value of Object.values(Object(body))) {
+    if (value instanceof FormFile) return true;
+    if (Array.isArray(value)) for (const item of value) if (item instanceof FormFile) return true;
+  }
+  return false;
 }
 
 const encoder = new TextEncoder();
-
-/** JSON as it is sent. Of a long one, the call and the log use the same bytes. */
-function writeJson(made: unknown, isLong: boolean): string | Uint8Array {
-  const text = JSON.stringify(made);
-  return isLong ? encoder.encode(text) : text;
-}
 
 /**
  * The body of an upstream's request with its headers: the bytes of the client where nothing changed. `made` is the
@@ -105,12 +101,10 @@ export function encodeBody(
   if (form && made === form.fields) return { body: form.bytes, headers: { "content-type": form.contentType } };
   const isForm = made instanceof FormRequest || operation.media.isForm || holdsFiles(made);
   if (!isForm) {
-    const unchanged = isObject(made) ? received?.write(made) : undefined;
-    return {
-      body: unchanged ?? writeJson(made, isObject(made) && received !== undefined),
-      headers: { "content-type": "application/json" },
-      made,
-    };
+    const headers = { "content-type": "application/json" };
+    if (!received || !isObject(made)) return { body: JSON.stringify(made), headers, made };
+    // it is long: the call and the log use the same bytes
+    return { body: received.write(made) ?? encoder.encode(JSON.stringify(made)), headers, made };
   }
   const boundary = `form-${crypto.randomUUID()}`;
   const members = made instanceof FormRequest ? made.members : Object(made);

@@ -287,10 +287,13 @@ export interface UnifiedBody<Name extends OperationName> {
  */
 export function runInference<Name extends OperationName>(
   name: Name,
-  { value, form, schema, prompts }: UnifiedBody<Name>,
+  body: UnifiedBody<Name>,
   context: CallerContext,
   store?: StoreResponse,
 ): Promise<Reply> {
+  const { value, form, schema, prompts } = body;
+  // it is not read again: release it
+  if (body.text !== undefined) body.text = "";
   const streamed = isStreamed(name, value);
   const parts = { context, canRepeat: !isStreamedForm(form), streamed, operation: name, schema, store, prompts };
   const running = runTargets(

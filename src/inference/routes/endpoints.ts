@@ -61,15 +61,10 @@ const messagesErrors = { errorForm: "messages", errorsBelow: "/v1/messages" } as
 
 /** The handler of a unified route. */
 function runUnified<Name extends OperationName>(name: Name): UnifiedHandler<Name> {
-  return (body, context) => {
-    // the text of a unified request is not read again: release it
-    body.text = "";
-    return runInference(name, body, context);
-  };
+  return (body, context) => runInference(name, body, context);
 }
 
 const runPlainMessages = runUnified("messages");
-const runPlainChat = runUnified("chat");
 
 /** Serves `POST /messages`: a model may use tools that the gateway runs. */
 const runMessages: UnifiedHandler<"messages"> = (body, context) => {
@@ -83,9 +78,11 @@ const runMessages: UnifiedHandler<"messages"> = (body, context) => {
 const runChat: UnifiedHandler<"chat"> = (body, context) => {
   const { value } = body;
   const mayAsk = value.tools !== undefined || value.web_search_options !== undefined;
-  if (!mayAsk || !asksForSearch("chat", value)) return runPlainChat(body, context);
+  if (!mayAsk || !asksForSearch("chat", value)) return runInference("chat", body, context);
   const planned = planWebSearch("chat", value, context);
-  return planned.then((settings) => (settings ? runChatSearch(value, settings, context) : runPlainChat(body, context)));
+  return planned.then((settings) =>
+    settings ? runChatSearch(value, settings, context) : runInference("chat", body, context),
+  );
 };
 
 /** Both paths of reranking: clients of Cohere append the second one to their base address. */

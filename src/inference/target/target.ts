@@ -61,9 +61,10 @@ export function readRequestDestination(
     const problem = describeUnknownProvider(slug, context.services.providers.keys());
     refuse(`Invalid provider passed: ${problem}`, "x-gateway-provider", "invalid_provider");
   }
-  const readPlain = (name: string) =>
-    known.plainHeaders.includes(name) ? (readClientHeader(name, context) ?? null) : null;
-  const provider = known.bind((name) => readCallerSetting(context, name) ?? readPlain(name));
+  const provider = known.bind((name) => {
+    const plain = known.plainHeaders.includes(name) ? readClientHeader(name, context) : undefined;
+    return readCallerSetting(context, name) ?? plain ?? null;
+  });
   const customHost = readCallerSetting(context, "custom-host") ?? fallbackHost;
   if (customHost !== undefined) noteCustomHost(customHost, context);
   context.log.provider = slug;

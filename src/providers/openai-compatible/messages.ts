@@ -1,4 +1,5 @@
 import { isObject, objectsIn } from "../../lib/json.ts";
+import { mapItems } from "../../lib/json-strings.ts";
 import { isReasoningPart, textOfPart } from "../../schemas/content-blocks.ts";
 import { withoutExtraSignature } from "../../schemas/extra-content.ts";
 import { isDetailSignature, readDetails } from "../../schemas/reasoning-details.ts";
@@ -24,17 +25,6 @@ export interface MessageRules {
 
 type Part = Record<string, unknown>;
 
-/** Adapts each item; returns the same list when nothing changes. */
-function mapChanged(list: readonly unknown[], adapt: (item: unknown, index: number) => unknown): readonly unknown[] {
-  let changed = false;
-  const mapped = list.map((item, index) => {
-    const made = adapt(item, index);
-    if (made !== item) changed = true;
-    return made;
-  });
-  return changed ? mapped : list;
-}
-
 /** A value without one of its fields, which is reported as dropped; the same value when the field is absent. */
 function without(value: Part, member: string, { drop }: ConversionOptions): Part {
   if (!(member in value)) return value;
@@ -51,7 +41,7 @@ function adaptContent(content: readonly unknown[], rules: MessageRules, options:
     if (parts.length === 0) return null;
   }
   if (rules.cacheControl) return parts;
-  const unmarked = mapChanged(parts, (part) => (isObject(part) ? without(part, "cache_control", options) : part));
+  const unmarked = mapItems(parts, (part) => (isObject(part) ? without(part, "cache_control", options) : part));
   const [only] = unmarked;
   // agents move their marks from turn to turn: a text that loses its mark looks as one that never had it
   const isPlain = unmarked !== parts && unmarked.length === 1 && isObject(only) && only.type === "text";
@@ -111,7 +101,7 @@ function adaptAssistant(message: Part, rules: MessageRules, options: ConversionO
     if (text !== "") made = { ...made, content: text };
   }
   if (Array.isArray(made.tool_calls)) {
-    const calls = mapChanged(made.tool_calls, (call) => adaptToolCall(call, rules, options));
+    const calls = mapItems(made.tool_calls, (call) => adaptToolCall(call, rules, options));
     if (calls !== made.tool_calls) made = { ...made, tool_calls: calls };
   }
   return made;
@@ -138,7 +128,7 @@ export function adaptMessages(
   rules: MessageRules,
   options: ConversionOptions,
 ): readonly unknown[] {
-  return mapChanged(messages, (message) => {
+  return mapItems(messages, (message) => {
     if (!isObject(message)) return message;
     let made: Part = message;
     if (!rules.cacheControl) made = without(made, "cache_control", options);
@@ -159,5 +149,5 @@ export function adaptTools(
   options: ConversionOptions,
 ): readonly unknown[] {
   if (cacheControl) return tools;
-  return mapChanged(tools, (tool) => (isObject(tool) ? without(tool, "cache_control", options) : tool));
+  return mapItems(tools, (tool) => (isObject(tool) ? without(tool, "cache_control", options) : tool));
 }
