@@ -152,9 +152,11 @@ function toLimits({ usageLimits: usage, rateLimits: rates, lastResetAt }: ApiKey
 function toDefaults(stored: unknown): KeyDefaults {
   if (!isObject(stored)) return noDefaults;
   const { metadata, config_id: configId, allow_config_override: allow } = stored;
-  const texts = isObject(metadata) ? Object.entries(metadata).map(([name, value]) => [name, String(value)]) : undefined;
+  const strings = isObject(metadata)
+    ? Object.entries(metadata).map(([name, value]) => [name, String(value)])
+    : undefined;
   return {
-    metadata: texts ? Object.fromEntries(texts) : null,
+    metadata: strings ? Object.fromEntries(strings) : null,
     configId: typeof configId === "string" ? configId : null,
     allowConfigOverride: allow !== false,
   };

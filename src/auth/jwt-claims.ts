@@ -151,8 +151,8 @@ function readList(given: unknown): unknown[] {
  */
 export function readScopes({ scope, scopes, scp, roles }: Claims, defaults: readonly string[]): ReadonlySet<string> {
   const own = [...readList(scope ?? scopes), ...readList(scp), ...(Array.isArray(roles) ? roles : [])];
-  const texts = own.filter((item) => typeof item === "string");
-  return new Set([...texts, ...defaults].map(normaliseScope).filter((item) => mayHoldScope("token", item)));
+  const strings = own.filter((item) => typeof item === "string");
+  return new Set([...strings, ...defaults].map(normaliseScope).filter((item) => mayHoldScope("token", item)));
 }
 
 /** A token's defaults for requests; malformed ones are ignored. */

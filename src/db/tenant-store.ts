@@ -61,7 +61,7 @@ export async function readTogether<const Queries extends readonly [Query<unknown
 type Changes<NewRow> = { readonly [Name in keyof NewRow]?: NewRow[Name] | undefined };
 
 /** Strings by column. */
-type Texts<Row> = { readonly [Name in keyof Row]?: string | undefined };
+type Strings<Row> = { readonly [Name in keyof Row]?: string | undefined };
 
 /** Selects the rows of a list. */
 export interface ListOptions<Row> {
@@ -69,9 +69,9 @@ export interface ListOptions<Row> {
   /** Leaves out rows with any of these values. For columns that are never null. */
   except?: Filter<Row> | undefined;
   /** Substrings that text columns must contain. */
-  contains?: Texts<Row> | undefined;
+  contains?: Strings<Row> | undefined;
   /** As `where` and `contains`, ignoring the case of ASCII letters. */
-  anyCase?: { equals?: Texts<Row> | undefined; contains?: Texts<Row> | undefined } | undefined;
+  anyCase?: { equals?: Strings<Row> | undefined; contains?: Strings<Row> | undefined } | undefined;
   /** Columns that must not be null. */
   present?: readonly (keyof Row)[] | undefined;
   /** A substring that one of these text columns must contain, ignoring case. */
@@ -141,8 +141,8 @@ function toPattern(text: string): string {
   return `%${text.replace(/[\\%_]/g, "\\$&")}%`;
 }
 
-function listTexts(texts: object | undefined): [string, string][] {
-  return Object.entries(texts ?? {}).filter((entry): entry is [string, string] => entry[1] !== undefined);
+function givenStrings(strings: object | undefined): [string, string][] {
+  return Object.entries(strings ?? {}).filter((entry): entry is [string, string] => entry[1] !== undefined);
 }
 
 /** Columns that say what `written` of a statement needs, where they have other names than usual. */
@@ -154,7 +154,7 @@ interface StoreOptions<Row> {
 }
 
 /** Strings a filter or a row has for a column; undefined if one of them is not given. */
-function textsOf(values: object, name: string): string[] | undefined {
+function stringsOf(values: object, name: string): string[] | undefined {
   const value: unknown = Reflect.get(values, name);
   const list = Array.isArray(value) ? value : [value];
   return list.every((one) => typeof one === "string") ? list : undefined;
@@ -167,7 +167,7 @@ function createWrittenReader(table: TenantTable, { workspace = "workspaceId", ki
   const everything = "*";
   const resourceOf = (values: object): string => {
     if (kind === undefined) return name;
-    const kinds = textsOf(values, kind);
+    const kinds = stringsOf(values, kind);
     return kinds?.length === 1 ? (kinds[0] ?? everything) : everything;
   };
   const workspaceOf = (values: object): string | null | undefined => {
@@ -181,14 +181,14 @@ function createWrittenReader(table: TenantTable, { workspace = "workspaceId", ki
     ofRow: (row: object): Written => ({
       resource: resourceOf(row),
       workspaceId: hasWorkspaces ? (workspaceOf(row) ?? null) : undefined,
-      recordIds: textsOf(row, "id"),
+      recordIds: stringsOf(row, "id"),
     }),
     /** Of the rows of a tenant that a filter finds, and that may become another workspace's. */
     ofFilter(tenant: Tenant, filter: object, changes: object = {}): Written {
       const isMoved = hasWorkspaces && Reflect.get(changes, workspace) !== undefined;
       const own = "workspaceId" === workspace && hasWorkspaces ? tenant.workspaceId : null;
       const workspaceId = isMoved ? undefined : (own ?? workspaceOf(filter));
-      return { resource: resourceOf(filter), workspaceId, recordIds: textsOf(filter, "id") };
+      return { resource: resourceOf(filter), workspaceId, recordIds: stringsOf(filter, "id") };
     },
   };
 }
@@ -315,7 +315,7 @@ class TableStore<Table extends TenantTable> implements TenantStore<Table["$infer
       this.#ofTenant(tenant, options.includeOrganisation),
       ...this.#matching(options.where),
       ...this.#matching(options.except).map(not),
-      ...listTexts(contains).map(
+      ...givenStrings(contains).map(
         ([name, text]) => sql`${this.#holds(name, text)} AND instr(${this.#columnOf(name)}, ${text}) > 0`,
       ),
       search && or(...search.columns.map((name) => this.#holds(name, search.text))),
@@ -323,8 +323,8 @@ class TableStore<Table extends TenantTable> implements TenantStore<Table["$infer
         ([name, value]) =>
           sql`EXISTS (SELECT 1 FROM json_each(${this.#columnOf(members?.column ?? "")}) AS member WHERE member.key = ${name} AND member.value = ${value})`,
       ),
-      ...listTexts(anyCase.equals).map(([name, text]) => sql`lower(${this.#columnOf(name)}) = lower(${text})`),
-      ...listTexts(anyCase.contains).map(([name, text]) => this.#holds(name, text)),
+      ...givenStrings(anyCase.equals).map(([name, text]) => sql`lower(${this.#columnOf(name)}) = lower(${text})`),
+      ...givenStrings(anyCase.contains).map(([name, text]) => this.#holds(name, text)),
       ...present.map((name) => isNotNull(this.#columnOf(name))),
       between?.from === undefined ? undefined : gt(this.#columnOf(between.column), between.from - 1),
       between?.to === undefined ? undefined : lt(this.#columnOf(between.column), between.to),

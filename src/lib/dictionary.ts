@@ -47,19 +47,19 @@ function isSamePart(one: TextPart, other: TextPart): boolean {
 
 /** Few strings. */
 class ListDictionary implements Dictionary {
-  readonly #texts: readonly string[];
+  readonly #strings: readonly string[];
   readonly size: number;
   readonly bytes: number;
 
-  constructor(texts: readonly string[]) {
-    this.#texts = texts;
-    this.size = texts.length;
+  constructor(strings: readonly string[]) {
+    this.#strings = strings;
+    this.size = strings.length;
     // at most two for each character, and their own object
-    this.bytes = texts.reduce((sum, text) => sum + 2 * text.length + 24, 0);
+    this.bytes = strings.reduce((sum, text) => sum + 2 * text.length + 24, 0);
   }
 
   at(place: number): string {
-    return this.#texts[place] ?? "";
+    return this.#strings[place] ?? "";
   }
 
   digestAt(place: number): number {
@@ -72,7 +72,7 @@ class ListDictionary implements Dictionary {
   }
 
   indexOf(text: string): number {
-    return this.#texts.indexOf(text);
+    return this.#strings.indexOf(text);
   }
 
   findAll(test: (text: string) => boolean): number[] {
@@ -142,11 +142,11 @@ const beyondPlaces = 2 ** 21;
 const stepsPerText = 8;
 
 /** The numbers of strings in the order of their digests; undefined if a string cannot be encoded. */
-function* sortByDigest(texts: readonly string[]): Steps<Uint32Array | undefined> {
+function* sortByDigest(strings: readonly string[]): Steps<Uint32Array | undefined> {
   // both in one number, which typed arrays sort by themselves
-  const keys = new Float64Array(texts.length);
-  for (let index = 0; index < texts.length; index++) {
-    const text = texts[index] ?? "";
+  const keys = new Float64Array(strings.length);
+  for (let index = 0; index < strings.length; index++) {
+    const text = strings[index] ?? "";
     // half of a surrogate pair
     if (!text.isWellFormed()) return undefined;
     keys[index] = fnv1a(text) * beyondPlaces + index;
@@ -164,16 +164,16 @@ function* sortByDigest(texts: readonly string[]): Steps<Uint32Array | undefined>
  *
  * @returns Also the place of each string.
  */
-export function* toDictionary(texts: readonly string[]): Steps<{ dictionary: Dictionary; places: Uint32Array }> {
-  const places = Uint32Array.from(texts, (_, index) => index);
-  const isLong = texts.length > maxListed && texts.length < beyondPlaces;
-  const order = isLong ? yield* sortByDigest(texts) : undefined;
-  if (!order) return { dictionary: new ListDictionary(texts), places };
+export function* toDictionary(strings: readonly string[]): Steps<{ dictionary: Dictionary; places: Uint32Array }> {
+  const places = Uint32Array.from(strings, (_, index) => index);
+  const isLong = strings.length > maxListed && strings.length < beyondPlaces;
+  const order = isLong ? yield* sortByDigest(strings) : undefined;
+  if (!order) return { dictionary: new ListDictionary(strings), places };
   const ends = new Uint32Array(order.length);
   let [whole, end] = ["", 0];
   for (let place = 0; place < order.length; place++) {
     const index = order[place] ?? 0;
-    const text = texts[index] ?? "";
+    const text = strings[index] ?? "";
     whole += text;
     end += text.length;
     ends[place] = end;
@@ -195,8 +195,8 @@ const headBytes = 8;
 /** A dictionary as bytes. */
 export function encodeDictionary(dictionary: Dictionary): Uint8Array {
   if (!(dictionary instanceof TextDictionary)) {
-    const texts = Array.from({ length: dictionary.size }, (_, place) => dictionary.at(place));
-    return joinBytes([Uint8Array.of(listForm), encoder.encode(JSON.stringify(texts))]);
+    const strings = Array.from({ length: dictionary.size }, (_, place) => dictionary.at(place));
+    return joinBytes([Uint8Array.of(listForm), encoder.encode(JSON.stringify(strings))]);
   }
   const { whole, ends } = dictionary;
   const head = new Uint8Array(headBytes);

@@ -138,13 +138,13 @@ function* sealBodies(
       return { text: whole, lengths };
     }
   }
-  const texts = cutBodies(bodies, bodyLengths).map((row) => row?.map((body) => body && textOfBody(body)) ?? null);
-  if (!isLong && !texts.flat().some((text) => text !== null && isEventText(text))) {
-    const text = texts.flat().join("");
-    if (isFine(text)) return { text, lengths: toLengths(texts) };
+  const strings = cutBodies(bodies, bodyLengths).map((row) => row?.map((body) => body && textOfBody(body)) ?? null);
+  if (!isLong && !strings.flat().some((text) => text !== null && isEventText(text))) {
+    const text = strings.flat().join("");
+    if (isFine(text)) return { text, lengths: toLengths(strings) };
   }
   const sealed: BodyText = [];
-  for (const [index, row] of texts.entries()) {
+  for (const [index, row] of strings.entries()) {
     sealed.push(row && (yield* sealRow(row, maskOf(masks, index))));
   }
   return { text: sealed.flat().join(""), lengths: toLengths(sealed) };
@@ -185,8 +185,8 @@ function readLengths(lengths: string): (BodyLengths | null)[] {
   return JSON.parse(lengths); // written by `packRecords`
 }
 
-function toLengths(texts: BodyText): string {
-  return JSON.stringify(texts.map((row) => row?.map((body) => body?.length ?? null) ?? null));
+function toLengths(strings: BodyText): string {
+  return JSON.stringify(strings.map((row) => row?.map((body) => body?.length ?? null) ?? null));
 }
 
 /** Text that the database stores completely: it would cut it at U+0000. */

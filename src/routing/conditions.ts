@@ -62,7 +62,7 @@ export type Query =
 const maxPatternsLength = 25_000;
 /** Characters of a text that a pattern sees, and that all patterns of a config see together, each at least a minimum. */
 const maxTextLength = 256 * 1024;
-const maxTextsLength = 1024 * 1024;
+const maxSearchedLength = 1024 * 1024;
 const leastTextLength = 1024;
 /** Longest text that is parsed as a number. */
 const maxNumberLength = 1_000;
@@ -156,7 +156,7 @@ class QueryReader {
   }
 
   #textLength(): number {
-    return Math.min(maxTextLength, Math.max(leastTextLength, Math.floor(maxTextsLength / this.#patterns)));
+    return Math.min(maxTextLength, Math.max(leastTextLength, Math.floor(maxSearchedLength / this.#patterns)));
   }
 
   #toPattern(wanted: unknown): Test | string {

@@ -5,7 +5,7 @@ const text = v.nullish(v.string());
 const numeric = v.nullish(v.number());
 const bounded = (minimum: number, maximum: number) =>
   v.nullish(v.pipe(v.number(), v.minValue(minimum), v.maxValue(maximum)));
-const texts = v.nullish(v.array(v.string()));
+const strings = v.nullish(v.array(v.string()));
 
 /** Body of `POST /audio/speech` (https://platform.openai.com/docs/api-reference/audio/createSpeech). Unknown fields are forwarded. */
 export const SpeechRequest = v.looseObject({
@@ -43,11 +43,11 @@ export const TranscriptionRequest = v.pipe(
   v.looseObject({
     ...shared,
     language: text,
-    languages: texts,
-    keywords: texts,
-    timestamp_granularities: texts,
+    languages: strings,
+    keywords: strings,
+    timestamp_granularities: strings,
     stream: v.nullish(v.boolean()),
-    include: texts,
+    include: strings,
     chunking_strategy: text,
     known_speaker_names: v.nullish(v.pipe(v.array(v.string()), v.maxLength(4))),
     known_speaker_references: v.nullish(v.pipe(v.array(v.string()), v.maxLength(4))),

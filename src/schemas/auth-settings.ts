@@ -19,9 +19,9 @@ function splitList(text: string): string[] {
 }
 
 /** A string or a list of strings; parsed to a list. */
-const Texts = v.pipe(
+const Strings = v.pipe(
   v.union([v.string(), v.array(v.string())], "must be a string or a list of strings"),
-  v.transform((texts) => (typeof texts === "string" ? [texts] : texts).filter((text) => text !== "")),
+  v.transform((strings) => (typeof strings === "string" ? [strings] : strings).filter((text) => text !== "")),
   v.maxLength(50, "must have at most 50 entries"),
   v.everyItem((text) => text.length <= 2048, "must have strings of at most 2048 characters"),
 );
@@ -51,8 +51,8 @@ export const AuthSettings = v.object({
   algorithms: v.nullish(
     v.array(v.picklist(tokenAlgorithms, `must be any of ${tokenAlgorithms.join(", ")}`), "must be a list"),
   ),
-  issuer: v.nullish(Texts),
-  audience: v.nullish(Texts),
+  issuer: v.nullish(Strings),
+  audience: v.nullish(Strings),
   /** Scopes that every token has in addition; a string separates them by commas or blanks. */
   default_scopes: v.nullish(
     v.union([

@@ -15,7 +15,7 @@ const whole = (minimum: number, maximum: number) =>
 
 const flag = v.boolean("must be true or false");
 const object = v.pipe(JsonObject, v.record(v.string(), v.unknown()));
-const texts = v.pipe(
+const strings = v.pipe(
   v.array(Text(256), "must be a list of strings"),
   v.maxLength(500, "must have at most 500 entries"),
 );
@@ -50,10 +50,10 @@ export const nodeMembers = {
   total_timeout: milliseconds,
   stream_idle_timeout: milliseconds,
   custom_host: Text(2048),
-  forward_headers: texts,
+  forward_headers: strings,
   override_params: object,
   default_params: object,
-  drop_params: texts,
+  drop_params: strings,
   requires: ModelNeeds,
   passthrough: flag,
   strict_open_ai_compliance: flag,

@@ -72,9 +72,9 @@ function readArguments(command: Command, args: readonly string[]) {
   try {
     const { values, positionals } = parseArgs({ args: [...args], options, allowPositionals: true, strict: true });
     if (positionals.length !== command.positionals) throw new Error("the number of arguments is wrong");
-    const texts = Object.fromEntries(names.map((name) => [name, stringOf(values[name])]));
+    const strings = Object.fromEntries(names.map((name) => [name, stringOf(values[name])]));
     const lists = Object.fromEntries(listNames.map((name) => [name, [values[name] ?? []].flat().map(String)]));
-    return { values: texts, lists, positionals, flags: new Set(flagNames.filter((name) => values[name] === true)) };
+    return { values: strings, lists, positionals, flags: new Set(flagNames.filter((name) => values[name] === true)) };
   } catch (error) {
     throw new UsageError(`Cannot run ${command.name}: ${error instanceof Error ? error.message : error}`);
   }

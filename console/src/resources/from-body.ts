@@ -19,7 +19,7 @@ function givenAt(body: Values, path: string): unknown {
   return value;
 }
 
-const isTexts = (value: unknown): boolean =>
+const isStrings = (value: unknown): boolean =>
   Array.isArray(value) ? value.every((one) => typeof one === "string") : typeof value === "string";
 
 /** Whether the input of a field can show a value. */
@@ -38,7 +38,7 @@ function canShow({ kind, options }: Field, value: unknown): boolean {
       return typeof value === "string" && (!Array.isArray(options) || options.some((option) => option.value === value));
     case "multi":
     case "tags":
-      return isTexts(value);
+      return isStrings(value);
     case "rows":
       return Array.isArray(value) && value.every(isJsonObject);
     case "pairs":

@@ -407,10 +407,10 @@ export async function sealSecrets(
 ): Promise<Statement[]> {
   const { organisationId, workspaceId, recordId, kind = integrationSecretKind } = place;
   const tenant = { organisationId, workspaceId };
-  const texts = changes.flatMap(({ secrets }) => [...secrets]);
+  const strings = changes.flatMap(({ secrets }) => [...secrets]);
   const gone = [...new Set(changes.flatMap(({ secrets, removed }) => [...removed, ...secrets.keys()]))];
   const rows = await Promise.all(
-    texts.map(([field, text]) => services.control.vault.seal({ ...tenant, kind, recordId, field }, text, now)),
+    strings.map(([field, text]) => services.control.vault.seal({ ...tenant, kind, recordId, field }, text, now)),
   );
   return [
     ...(gone.length > 0 ? [stores.secrets.remove(tenant, { workspaceId, kind, recordId, field: gone })] : []),

@@ -34,7 +34,7 @@ import { shownBy } from "../core/shown-row.ts";
 type AuthConfig = Record<string, string>;
 
 /** The fields of an object that are strings. */
-function textsOf(value: unknown): AuthConfig {
+function stringsOf(value: unknown): AuthConfig {
   const members = isObject(value) ? Object.entries(value) : [];
   return Object.fromEntries(members.filter((member): member is [string, string] => typeof member[1] === "string"));
 }
@@ -55,7 +55,7 @@ function readTags(query: URLSearchParams): AuthConfig | undefined {
   if (!isObject(value) || Object.values(value).some((tag) => typeof tag !== "string")) {
     return refuseField("tags", "must be a JSON object of strings");
   }
-  return textsOf(value);
+  return stringsOf(value);
 }
 
 function readSearch(query: URLSearchParams): string | undefined {
@@ -132,7 +132,7 @@ async function createSecretReference(
   { tenant, id, slug }: NewPlace<"secretReferences">,
 ) {
   const { body, stores, actor } = call;
-  const config = textsOf(body.auth_config);
+  const config = stringsOf(body.auth_config);
   checkAddresses(call, config);
   if (await stores.secretReferences.find(tenant, { slug })) refuseField("slug", "is already in use");
   const allowedWorkspaces = await readWorkspaces(call);
@@ -167,7 +167,7 @@ async function mergeAuth(call: AdminCall<unknown>, row: SecretReferenceRow, give
     const [issue] = checked.issues;
     return refuseField(`auth_config.${v.getDotPath(issue) ?? ""}`, issue.message);
   }
-  const config = textsOf(checked.output);
+  const config = stringsOf(checked.output);
   checkAddresses(call, config);
   const isPreserved = (name: string) => Object.hasOwn(masked, name) && !Object.hasOwn(given, name);
   const entries = Object.entries(config);

@@ -99,9 +99,10 @@ export function toListOptions<Row>(
   let options: Pick<ListOptions<Row>, "where" | "anyCase"> | undefined = {};
   for (const { where, anyCase } of wanted) {
     const rows = join(options?.where, where);
-    const texts = join(options?.anyCase?.equals, anyCase?.equals);
+    const strings = join(options?.anyCase?.equals, anyCase?.equals);
     // both hold columns of the row, since the table's entries do
-    options = options && rows && texts ? ({ where: rows, anyCase: { equals: texts } } as typeof options) : undefined;
+    options =
+      options && rows && strings ? ({ where: rows, anyCase: { equals: strings } } as typeof options) : undefined;
   }
   return options;
 }

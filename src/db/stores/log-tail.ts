@@ -36,7 +36,7 @@ export interface LogTailStore {
   /** Batches of some scopes with a larger number, in order, at most `limit`. Batches of other scopes may be among them. */
   readHeads(scopes: readonly LogScope[], afterSeq: number, limit: number): Promise<BatchHead[]>;
   /** Some of these batches with their rows, by their numbers, in order. */
-  readTexts(scopes: readonly LogScope[], seqs: readonly number[]): Promise<BatchText[]>;
+  readBatches(scopes: readonly LogScope[], seqs: readonly number[]): Promise<BatchText[]>;
   /** Means of value times weight of the feedback of some traces; those without feedback are left out. */
   readRatings(scope: LogScope, traces: readonly TraceOf[]): Promise<TraceMean[]>;
 }
@@ -61,7 +61,7 @@ const headsSql = (condition: string) => `SELECT seq, organisation_id, workspace_
     octet_length(details) AS bytes
   FROM log_batches NOT INDEXED WHERE ${condition} AND seq > ? ORDER BY seq LIMIT ?`;
 
-const textsSql = (condition: string) => `SELECT seq, organisation_id, workspace_id, details
+const batchesSql = (condition: string) => `SELECT seq, organisation_id, workspace_id, details
   FROM log_batches NOT INDEXED WHERE ${condition} AND seq IN (SELECT value FROM json_each(?)) ORDER BY seq`;
 
 const ratingsSql = `SELECT workspace_id, trace_id, avg(value * weight) AS mean FROM feedback
@@ -95,9 +95,9 @@ export function createLogTailStore(database: Database): LogTailStore {
         mean: Number(mean),
       }));
     },
-    async readTexts(scopes, seqs) {
+    async readBatches(scopes, seqs) {
       const { sql, args } = conditionOf(scopes);
-      const { rows } = await database.read({ sql: textsSql(sql), args: [...args, JSON.stringify(seqs)] });
+      const { rows } = await database.read({ sql: batchesSql(sql), args: [...args, JSON.stringify(seqs)] });
       return rows.map((row) => ({ ...scopeOf(row), seq: Number(row.seq), text: String(row.details) }));
     },
   };

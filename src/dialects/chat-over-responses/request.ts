@@ -74,8 +74,8 @@ function toItems(message: Message, drop: Drop): Members[] {
 
 /** The messages before the first turn, joined into one text. */
 function toInstructions(messages: readonly Message[]): string | undefined {
-  const texts = messages.flatMap(({ content }) => partsOf(content).map(({ text }) => String(text ?? "")));
-  return texts.length === 0 ? undefined : texts.join("\n\n");
+  const strings = messages.flatMap(({ content }) => partsOf(content).map(({ text }) => String(text ?? "")));
+  return strings.length === 0 ? undefined : strings.join("\n\n");
 }
 
 function toTools({ tools, tool_choice: choice, parallel_tool_calls: parallel }: ChatRequest): Members {

@@ -18,12 +18,12 @@ const refuse: Refuse = refuseWith("unsupported_parameter");
 
 /** Text of the content to embed. */
 function readText(content: unknown): string {
-  const texts = itemsOf(membersOf(content).parts).map((part) => {
+  const strings = itemsOf(membersOf(content).parts).map((part) => {
     const text = nonEmptyString(part.text);
     return text ?? refuse("Cannot embed this content: the provider of this model accepts text only", "content");
   });
-  if (texts.length === 0) refuse("Cannot embed this content: it has no text", "content");
-  return texts.join("\n");
+  if (strings.length === 0) refuse("Cannot embed this content: it has no text", "content");
+  return strings.join("\n");
 }
 
 function readOne(request: unknown, { drop }: DialectOptions): { text: string; dimensions: number | undefined } {

@@ -207,7 +207,7 @@ async function readRows(
   if (needed.size === 0) return [];
   const found: FoundRow[] = [];
   const pause = createPause();
-  for (const batch of await store.readTexts(filters, [...needed.keys()])) {
+  for (const batch of await store.readBatches(filters, [...needed.keys()])) {
     found.push(...rowsOf(batch, needed.get(batch.seq) ?? [], after));
     const wait = pause();
     if (wait) await wait;

@@ -34,7 +34,7 @@ export function sealFlow(flow: Flow, browserId: string, { services }: RequestCon
   return services.oauth.seal.seal("flow", { flow, browser: browserId }, flowMs);
 }
 
-const texts = {
+const strings = {
   client: ["clientId", "redirectUri", "codeChallenge", "resource", "scope"],
   connect: ["organisationId", "workspaceId", "userId", "serverId", "slug"],
 } as const;
@@ -42,7 +42,7 @@ const texts = {
 /** A flow as it was sealed; undefined for anything else. */
 export function readFlow(value: unknown): Flow | undefined {
   if (!isObject(value) || (value.kind !== "client" && value.kind !== "connect")) return undefined;
-  if (texts[value.kind].some((name) => stringOf(value[name]) === undefined)) return undefined;
+  if (strings[value.kind].some((name) => stringOf(value[name]) === undefined)) return undefined;
   // each member was checked, and only functions of this file seal such values
   return value as unknown as Flow;
 }

@@ -47,7 +47,7 @@ function readDetail(detail: unknown): Found | undefined {
   return { message, type: first.type };
 }
 
-function listTexts(items: readonly unknown[], toText: (item: Body) => unknown): string {
+function joinItems(items: readonly unknown[], toText: (item: Body) => unknown): string {
   return items.map((item) => (isObject(item) ? toText(item) : item)).join(", ");
 }
 
@@ -59,11 +59,11 @@ const errorFamilies: Readonly<Record<string, ErrorFamily>> = {
   },
   listOfErrors({ success, errors }) {
     if (success !== false || !Array.isArray(errors)) return undefined;
-    return { message: listTexts(errors, ({ code, message }) => `Error ${code}:${message}`) };
+    return { message: joinItems(errors, ({ code, message }) => `Error ${code}:${message}`) };
   },
   named({ name, message, errors, id }) {
     if (typeof name !== "string") return undefined;
-    if (Array.isArray(errors)) return { message: listTexts(errors, (item) => item.message), type: name, code: id };
+    if (Array.isArray(errors)) return { message: joinItems(errors, (item) => item.message), type: name, code: id };
     return typeof message === "string" ? { message, type: name } : undefined;
   },
   errorWithStatusWord({ error }) {
@@ -76,7 +76,7 @@ const errorFamilies: Readonly<Record<string, ErrorFamily>> = {
     return message === undefined ? readDetail(error.detail) : { message, type, param, code, members };
   },
   errorText({ error, code, status, error_description: description }) {
-    const message = Array.isArray(error) ? listTexts(error, (item) => item.message) : error;
+    const message = Array.isArray(error) ? joinItems(error, (item) => item.message) : error;
     if (typeof message !== "string" || message === "") return undefined;
     // RFC 6749, section 5.2: `error` is a code, `error_description` a sentence
     if (typeof description === "string") return { message: description, code: message };
@@ -129,14 +129,14 @@ function readExceptionName(headers: Headers | undefined): string | undefined {
  */
 export function readFailure(text: string, status: number, headers?: Headers): UpstreamFailure {
   const body = readBody(text);
-  const { message, ...details } = textsOf(body && readFamily(body), readExceptionName(headers));
+  const { message, ...details } = stringsOf(body && readFamily(body), readExceptionName(headers));
   return { message: message ?? (text.trim().slice(0, maxShown) || `status ${status}`), ...details };
 }
 
 const isShort = (value: object): boolean => JSON.stringify(value).length <= maxMembers;
 
 /** Error fields as strings; an AWS exception name replaces a missing type and code. */
-function textsOf(found: Found | undefined, exception?: string): Partial<UpstreamFailure> {
+function stringsOf(found: Found | undefined, exception?: string): Partial<UpstreamFailure> {
   const message = stringOrNumber(found?.message);
   const type = stringOrNumber(found?.type) ?? exception;
   const param = stringOrNumber(found?.param);
@@ -215,7 +215,7 @@ export function statusOfErrorBody(error: unknown): number {
  * The failure in an error event or in an error response with status 200: an object in any known format, or a string.
  */
 export function failureOfError(error: unknown, provider: string): UpstreamError {
-  const { message, ...details } = textsOf(readFamily({ error }));
+  const { message, ...details } = stringsOf(readFamily({ error }));
   const shown = message ?? (isObject(error) ? JSON.stringify(error).slice(0, maxShown) : "no reason was given");
   return new UpstreamError(statusOfErrorBody(error), `${provider} error: ${shown}`, { ...details, provider });
 }

@@ -108,9 +108,9 @@ function createTail() {
   const requests: TailRequest[] = [];
   const counting: typeof store = {
     ...store,
-    readTexts(scopes, seqs) {
+    readBatches(scopes, seqs) {
       read.push(...seqs);
-      return store.readTexts(scopes, seqs);
+      return store.readBatches(scopes, seqs);
     },
   };
   const tail = new LogTail({

@@ -28,7 +28,7 @@ const toPattern = memoizeText(500, (text): Pattern | undefined => {
 });
 
 /** A claim as a list of strings; names never reach a prototype. */
-function textsOf(claims: Claims, name: string): string[] {
+function stringsOf(claims: Claims, name: string): string[] {
   const value = Object.hasOwn(claims, name) ? claims[name] : undefined;
   const list = Array.isArray(value) ? value : [value];
   return list.flatMap((one) => (["string", "number", "boolean"].includes(typeof one) ? [String(one)] : []));
@@ -61,14 +61,14 @@ export function findClaimProblem(
   { requiredClaims, claimValues, headerPayloadMatch }: ClaimRules,
   header: (name: string) => string | undefined,
 ): string | undefined {
-  const missing = requiredClaims.find((name) => textsOf(claims, name).length === 0);
+  const missing = requiredClaims.find((name) => stringsOf(claims, name).length === 0);
   if (missing !== undefined) return `the claim ${missing} is missing`;
   for (const [name, rule] of Object.entries(claimValues)) {
-    if (!isMatched(textsOf(claims, name), rule)) return `the claim ${name} has another value`;
+    if (!isMatched(stringsOf(claims, name), rule)) return `the claim ${name} has another value`;
   }
   for (const [name, claim] of Object.entries(headerPayloadMatch)) {
     const value = header(name.toLowerCase());
-    if (value === undefined || !textsOf(claims, claim).includes(value))
+    if (value === undefined || !stringsOf(claims, claim).includes(value))
       return `the header ${name} differs from the claim`;
   }
   return undefined;
