@@ -330,3 +330,20 @@ export function createCallRecord(): CallRecord {
     settled: false,
   };
 }
+
+/** Forgets what a record says of one target: another one is called, at a path of the config. */
+export function beginTarget(record: CallRecord, label: string, metadata: Metadata | undefined): void {
+  record.label = label;
+  record.targetMetadata = metadata;
+  record.retries = 0;
+  record.retriesMade = 0;
+  record.provider = null;
+  record.prices = null;
+  record.stored = null;
+  record.rates = null;
+  record.answeredModel = null;
+  record.hooks = null;
+  record.cacheStatus = null;
+  record.cacheProblem = null;
+  record.cacheHit = null;
+}

@@ -1,3 +1,4 @@
+import { beginTarget } from "../../context/call-record.ts";
 import type { CallerContext, Services } from "../../context.ts";
 import {
   BudgetError,
@@ -118,19 +119,7 @@ class Execution<Value> {
       return this.#fail(brokenTarget(attempt), "left-out");
     }
     await this.#discard(this.#answer);
-    log.label = attempt.node.path;
-    log.targetMetadata = attempt.settings.metadata;
-    log.retries = 0;
-    log.retriesMade = 0;
-    log.provider = null;
-    log.prices = null;
-    log.stored = null;
-    log.rates = null;
-    log.answeredModel = null;
-    log.hooks = null;
-    log.cacheStatus = null;
-    log.cacheProblem = null;
-    log.cacheHit = null;
+    beginTarget(log, attempt.node.path, attempt.settings.metadata);
     const deadline = totalTimeoutMs === undefined ? undefined : this.#context.startedAt + totalTimeoutMs;
     const ended = await this.#inspect(await this.#tryUntilDone(attempt, { deadline }, admission));
     this.#answer = ended.value;
