@@ -1,5 +1,5 @@
 /** What the built-in rules of `auto` read of a request. */
-export interface PromptTraits {
+interface PromptTraits {
   /** The last thing that the user said. */
   text: string;
   /** Characters of the whole conversation. */
@@ -24,7 +24,7 @@ const mostPoints = 6;
 const headLength = 500;
 const tailLength = 700;
 
-/** A rule that gives points to words of tasks. Stems of English, German, French, Spanish, Italian, Portuguese, Russian, Chinese, Japanese. */
+/** A rule that gives points to words of tasks, in lower case. Stems of English, German, French, Spanish, Italian, Portuguese, Russian, Chinese, Japanese. */
 interface CueRule {
   points: number;
   /** What a cue stands for, and its words. Reasons hold nothing of a prompt. */
@@ -37,42 +37,42 @@ const hardTasks: CueRule = {
   cues: [
     [
       "a proof",
-      /\bpro(?:ve|of)\b|\bshow that\b|\bbeweis|\bdémontr|\bdem(?:uestr|ostr)|\bdimostr|\bdemonstr|дока(?:жи|за)|证明|証明/iu,
+      /\bpro(?:ve|of)\b|\bshow that\b|\bbeweis|\bdémontr|\bdem(?:uestr|ostr)|\bdimostr|\bdemonstr|дока(?:жи|за)|证明|証明/,
     ],
-    ["a derivation", /\bderiv(?:e|ation)|\bleite\b.{0,80}\b(?:her|ab)\b|推导|導出/iu],
+    ["a derivation", /\bderiv(?:e|ation)|\bleite\b.{0,80}\b(?:her|ab)\b|推导|導出/],
     [
       "a design",
-      /\bdesign(?:s|ing)? (?:a|an|the|our)\b|\barchitect|\bentw[iu]rf|\barchitektur|\bconç|\bdiseñ|\bprogett|\bprojet[ae]|спроектир|设计|設計|架构/iu,
+      /\bdesign(?:s|ing)? (?:a|an|the|our)\b|\barchitect|\bentw[iu]rf|\barchitektur|\bconç|\bdiseñ|\bprogett|\bprojet[ae]|спроектир|设计|設計|架构/,
     ],
     [
       "an implementation",
-      /\b(?:write|build|create|schreibe)\b.{0,80}\bin (?:rust|go|golang|java|kotlin|python|typescript|javascript|c\+\+|c#|scala|haskell|swift)\b|\bimplement(?!ed\b)|\bimplémen|реализу|实现|実装/iu,
+      /\b(?:write|build|create|schreibe)\b.{0,80}\bin (?:rust|go|golang|java|kotlin|python|typescript|javascript|c\+\+|c#|scala|haskell|swift)\b|\bimplement(?!ed\b)|\bimplémen|реализу|实现|実装/,
     ],
-    ["a restructuring", /\brefactor|\brework\b|\brestructur|\brethink|\bmigrat|\bport this\b/iu],
+    ["a restructuring", /\brefactor|\brework\b|\brestructur|\brethink|\bmigrat|\bport this\b/],
     [
       "a search for a cause",
-      /\bdebug|\broot cause|\bfind (?:the|a) bug|\bwhy\b.{0,60}\b(?:fail|break|broke|crash|restart|hang|deadlock|slow|wrong)|\bgoing wrong\b|\binvestigat|\btroubleshoot/iu,
+      /\bdebug|\broot cause|\bfind (?:the|a) bug|\bwhy\b.{0,60}\b(?:fail|break|broke|crash|restart|hang|deadlock|slow|wrong)|\bgoing wrong\b|\binvestigat|\btroubleshoot/,
     ],
     [
       "concurrency",
-      /\bdead-?lock|\brace condition|\bconcurren|\bthread-?safe|\bdistributed\b|\bverteilt|\bdistribu[íi]d|分散/iu,
+      /\bdead-?lock|\brace condition|\bconcurren|\bthread-?safe|\bdistributed\b|\bverteilt|\bdistribu[íi]d|分散/,
     ],
-    ["an analysis", /\banaly[sz]e?|\banalysier|\banaliz|\banalis[ae]|проанализ|分析/iu],
+    ["an analysis", /\banaly[sz]e?|\banalysier|\banaliz|\banalis[ae]|проанализ|分析/],
     [
       "an evaluation",
-      /\bevaluat|\bassess|\bcritiqu|\bcritically|\bbewert|\bévalu|\bevalú|\bvalut[ai]|\bavali[ae]|评估|評価/iu,
+      /\bevaluat|\bassess|\bcritiqu|\bcritically|\bbewert|\bévalu|\bevalú|\bvalut[ai]|\bavali[ae]|评估|評価/,
     ],
     [
       "trade-offs",
-      /\btrade-?offs?\b|\bpros and cons\b|\badvantages and\b|\bvor- und nachteil|\bventajas y|\bvantaggi e|\bvantagens e|\bavantages et|优缺点|利点/iu,
+      /\btrade-?offs?\b|\bpros and cons\b|\badvantages and\b|\bvor- und nachteil|\bventajas y|\bvantaggi e|\bvantagens e|\bavantages et|优缺点|利点/,
     ],
-    ["an optimisation", /\boptimi[sz](?:e|ation)|\boptimier|\boptimis|оптимиз|优化|最適化/iu],
-    ["a strategy", /\bstrateg|\bstratégi|стратег|策略|戦略/iu],
+    ["an optimisation", /\boptimi[sz](?:e|ation)|\boptimier|\boptimis|оптимиз|优化|最適化/],
+    ["a strategy", /\bstrateg|\bstratégi|стратег|策略|戦略/],
     [
       "a model or an experiment",
-      /\bthreat model|\bdifferential diagnos|\bsimulation|\bfailure modes?\b|\binvariants?\b|\bbusiness plan|\bexperiment\b/iu,
+      /\bthreat model|\bdifferential diagnos|\bsimulation|\bfailure modes?\b|\binvariants?\b|\bbusiness plan|\bexperiment\b/,
     ],
-    ["an essay or an argument", /\bessay|\b\d{3,5} words\b|\bshort story\b|\bargu(?:e|ment)s?\b/iu],
+    ["an essay or an argument", /\bessay|\b\d{3,5} words\b|\bshort story\b|\bargu(?:e|ment)s?\b/],
   ],
 };
 
@@ -80,53 +80,50 @@ const hardTasks: CueRule = {
 const largerTasks: CueRule = {
   points: 1,
   cues: [
-    ["a comparison", /\bcompar(?:e|ison)|\bvergleich|\bcompar[aeo]|\bconfront[ai]|сравн|比较|比較/iu],
+    ["a comparison", /\bcompar(?:e|ison)|\bvergleich|\bcompar[aeo]|\bconfront[ai]|сравн|比较|比較/],
     [
       "an explanation",
-      /\bexplain (?:why|how|each|every|the|your)|\bjustif|\bbegründ|\bexpli(?:qu|ca)|объясни|解释|説明/iu,
+      /\bexplain (?:why|how|each|every|the|your)|\bjustif|\bbegründ|\bexpli(?:qu|ca)|объясни|解释|説明/,
     ],
     [
       "steps",
-      /\b(?:every|each|the) steps?\b|\bstep[ -]by[ -]step|\bschritt|\bétape|\bpaso\b|\bpasso\b|шаг|步骤|每一步/iu,
+      /\b(?:every|each|the) steps?\b|\bstep[ -]by[ -]step|\bschritt|\bétape|\bpaso\b|\bpasso\b|шаг|步骤|每一步/,
     ],
     [
       "conclusions",
-      /\brecommend (?:one|a (?:course|strategy))|\brecommendations?\b|\bconclu(?:de|sion)|\bempfehl|\bpropos|\bpropon/iu,
+      /\brecommend (?:one|a (?:course|strategy))|\brecommendations?\b|\bconclu(?:de|sion)|\bempfehl|\bpropos|\bpropon/,
     ],
-    ["an algorithm", /\bcomplexity|\balgorithm|\bkomplexität|\bcomplejidad|\bcompless|алгоритм|算法|アルゴリズム/iu],
-    ["risks", /\brisks?\b|\brisiko|\brisques?\b|\briesgos?\b|\brisch|风险|リスク/iu],
-    ["constraints", /\bconstraints?\b|\brequirements?\b|\bedge cases?\b|\bmust\b|\bno more than\b|\bvincol/iu],
+    ["an algorithm", /\bcomplexity|\balgorithm|\bkomplexität|\bcomplejidad|\bcompless|алгоритм|算法|アルゴリズム/],
+    ["risks", /\brisks?\b|\brisiko|\brisques?\b|\briesgos?\b|\brisch|风险|リスク/],
+    ["constraints", /\bconstraints?\b|\brequirements?\b|\bedge cases?\b|\bmust\b|\bno more than\b|\bvincol/],
     [
       "mathematics",
-      /\btheorem|\bthéorème|\bteorem|\bintegral\b|\binduc|\bequations?\b|\bgradient\b|\bprimes?\b|\bprimzahl|\birrational|定理/iu,
+      /\btheorem|\bthéorème|\bteorem|\bintegral\b|\binduc|\bequations?\b|\bgradient\b|\bprimes?\b|\bprimzahl|\birrational|定理/,
     ],
-    ["hypotheses", /\bhypothes|\bscenario|\bmethodolog|\bimplication|\bconfound|\bcounterargument|\bethic/iu],
-    [
-      "depth",
-      /\bdetailed\b|\bin (?:depth|detail)\b|\bthorough|\bcomprehensive|\bcomplete\b|\bausführlich|\bdétaillé/iu,
-    ],
+    ["hypotheses", /\bhypothes|\bscenario|\bmethodolog|\bimplication|\bconfound|\bcounterargument|\bethic/],
+    ["depth", /\bdetailed\b|\bin (?:depth|detail)\b|\bthorough|\bcomprehensive|\bcomplete\b|\bausführlich|\bdétaillé/],
     [
       "tests or errors",
-      /\bunit tests?\b|\bwith tests\b|\band tests\b|\btests dazu|\berror handling|\bpull request|\btest suite\b|\bwhole suite\b/iu,
+      /\bunit tests?\b|\bwith tests\b|\band tests\b|\btests dazu|\berror handling|\bpull request|\btest suite\b|\bwhole suite\b/,
     ],
     [
       "a program to write",
-      /\bwrite (?:a|an|the|me a) (?:\w+ )?(?:parser|compiler|module|program|script|library|service|report|document|pass|monte)\b|\bbuild (?:a|an)\b/iu,
+      /\bwrite (?:a|an|the|me a) (?:\w+ )?(?:parser|compiler|module|program|script|library|service|report|document|pass|monte)\b|\bbuild (?:a|an)\b/,
     ],
     [
       "a judgement",
-      /\breason(?:s|ing)\b|\bjudge\b|\binterpret\b|\bidentify\b|\breconstruct|\breconcile|\bcontradiction/iu,
+      /\breason(?:s|ing)\b|\bjudge\b|\binterpret\b|\bidentify\b|\breconstruct|\breconcile|\bcontradiction/,
     ],
-    ["a plan", /\bplan (?:a|an|the|out)\b|\broll-?(?:out|back)\b|\bforecast|\bbudget|\bmilestone/iu],
-    ["a system", /\bsystems?\b|\bsistema\b|\bsystème\b|系统|システム/iu],
+    ["a plan", /\bplan (?:a|an|the|out)\b|\broll-?(?:out|back)\b|\bforecast|\bbudget|\bmilestone/],
+    ["a system", /\bsystems?\b|\bsistema\b|\bsystème\b|系统|システム/],
   ],
 };
 
 /** Tasks that any model does. */
 const easyTask =
-  /^(?:please |bitte |can you |could you )?(?:translat|summar|übersetz|tradu|fass|résum|resum|riassum|翻译|define|list|name|convert|extract|classify|spell|correct|korrigier|fix the (?:spelling|punctuation|grammar)|rewrite|rephrase|paraphrase|shorten|format|sort|what(?:'s| is| are| does| do)|who|when|where|which|how (?:many|much|long|tall|old|do i|do you)|is |are |was |does |do |can |was ist|wie |wer |nenne|quel|qui |combien|cuál|¿|qual |chi |quanti|give me (?:a|an|three|five))/iu;
+  /^(?:please |bitte |can you |could you )?(?:translat|summar|übersetz|tradu|fass|résum|resum|riassum|翻译|define|list|name|convert|extract|classify|spell|correct|korrigier|fix the (?:spelling|punctuation|grammar)|rewrite|rephrase|paraphrase|shorten|format|sort|what(?:'s| is| are| does| do)|who|when|where|which|how (?:many|much|long|tall|old|do i|do you)|is |are |was |does |do |can |was ist|wie |wer |nenne|quel|qui |combien|cuál|¿|qual |chi |quanti|give me (?:a|an|three|five))/;
 const shortAnswer =
-  /\b(?:one|two|single) (?:sentence|word|line)s?\b|\bone-(?:line|sentence)\b|\bbriefly\b|\byes or no\b|\bshort\b|\bkurze?n?\b|\bcourt\b|\bbreve\b/iu;
+  /\b(?:one|two|single) (?:sentence|word|line)s?\b|\bone-(?:line|sentence)\b|\bbriefly\b|\byes or no\b|\bshort\b|\bkurze?n?\b|\bcourt\b|\bbreve\b/;
 
 const codeLine =
   /[;{}]\s*$|^\s*(?:def|class|func|fn|import|from|for|if|while|return|const|let|var|int|public)\b.*[({:;=]|=>/;
@@ -163,15 +160,16 @@ function sizePoints({ text, characters, tools, turns }: PromptTraits): (readonly
 export function scorePrompt(traits: PromptTraits): PromptScore {
   const { text } = traits;
   const cut = text.length <= headLength + tailLength;
-  const instruction = cut ? text : `${text.slice(0, headLength)}\n${text.slice(-tailLength)}`;
+  // lower case here takes half the time of patterns that ignore case
+  const instruction = (cut ? text : `${text.slice(0, headLength)}\n${text.slice(-tailLength)}`).toLowerCase();
   const hard = matchesOf(hardTasks, instruction);
   const larger = matchesOf(largerTasks, instruction);
   const found: (readonly [points: number, signal: string])[] = [
     [hard.points, `hard task: ${hard.labels.join(", ")}`],
     [larger.points, `large task: ${larger.labels.join(", ")}`],
     ...sizePoints(traits),
-    [text.length < 160 && easyTask.test(text.trim()) ? -2 : 0, "an easy task"],
-    [text.length < 240 && shortAnswer.test(text) ? -1 : 0, "a short answer"],
+    [text.length < 160 && easyTask.test(instruction.trim()) ? -2 : 0, "an easy task"],
+    [text.length < 240 && shortAnswer.test(instruction) ? -1 : 0, "a short answer"],
   ];
   const counted = found.filter(([points]) => points !== 0);
   const points = counted.reduce((sum, [one]) => sum + one, 0);

@@ -16,15 +16,11 @@ export interface RequestFacts {
 }
 
 /** What rules of `auto` may ask of a request. */
-const requestFacts: ReadonlySet<string> = new Set([
-  "tokens",
-  "characters",
-  "images",
-  "tools",
-  "code",
-  "language",
-  "turns",
-]);
+const requestFacts = ["tokens", "characters", "images", "tools", "code", "language", "turns"] as const;
+export type RequestFact = (typeof requestFacts)[number];
+
+/** Whether rules of `auto` may ask for it. */
+export const isRequestFact = (name: string): name is RequestFact => requestFacts.some((fact) => fact === name);
 
 /** Evaluating the conditions of a request took too many steps. */
 export class ConditionError extends Error {
@@ -135,8 +131,8 @@ class QueryReader {
     if (root === undefined || key === undefined || (root === "url" && key !== "pathname")) {
       return this.#note(path, "must be metadata.<name>, params.<name> or url.pathname");
     }
-    if (root === "request" && !(this.hasRequest && requestFacts.has(key))) {
-      const names = [...requestFacts].join(", ");
+    if (root === "request" && !(this.hasRequest && isRequestFact(key))) {
+      const names = requestFacts.join(", ");
       return this.#note(path, `must be, in rules of the mode auto, request.<name> with one of the names ${names}`);
     }
     const tests = isObject(value) ? this.#readOperators(value, path) : this.#readValue(value, path);

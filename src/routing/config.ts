@@ -4,7 +4,7 @@ import type { PromptCacheSettings } from "../schemas/routing.ts";
 import type { ErrorCode, ModelNeed } from "../schemas/routing-choice.ts";
 import type { AutoClassifier } from "./auto-classifier.ts";
 import type { BalanceSettings } from "./balance/settings.ts";
-import type { Query } from "./conditions.ts";
+import type { Query, RequestFact } from "./conditions.ts";
 import type { ServerToolSettings } from "./server-tools.ts";
 
 /** How often a call is retried, and after which statuses. */
@@ -86,7 +86,7 @@ export type Strategy = StrategyBase &
         mode: "auto";
         rules: readonly Condition[];
         /** Fields of `request` that the rules ask for. */
-        asked: readonly string[];
+        asked: readonly RequestFact[];
         classifier: AutoClassifier | undefined;
       }
     | { mode: "conditional"; conditions: readonly Condition[]; default: string | undefined }

@@ -5,7 +5,7 @@ import { strategyMembers } from "../schemas/routing.ts";
 import { classifierMembers, errorCodes } from "../schemas/routing-choice.ts";
 import { type AutoClassifier, readClassifier } from "./auto-classifier.ts";
 import { type BalanceSettings, findUnusedBalance, readBalance } from "./balance/settings.ts";
-import { createQueryReader, fieldsOf, type ReadQuery } from "./conditions.ts";
+import { createQueryReader, fieldsOf, isRequestFact, type ReadQuery } from "./conditions.ts";
 import type { BreakerSettings, Condition, Strategy } from "./config.ts";
 import { codesOf, flagOf, join, type MemberReader, type Members, type Schemas, wordsOf } from "./member-reader.ts";
 import { readBreaker, readSticky } from "./read-settings.ts";
@@ -91,7 +91,7 @@ export class StrategyReader {
       }
       case "auto": {
         const rules = members.rules === undefined ? [] : this.#readConditions(members.rules, `${path}.rules`, true);
-        const asked = rules.flatMap(({ query }) => fieldsOf(query, "request"));
+        const asked = rules.flatMap(({ query }) => fieldsOf(query, "request").filter(isRequestFact));
         const classifier = this.#readClassifier(members.classifier, `${path}.classifier`);
         return { mode: "auto", breaker, rules, asked: [...new Set(asked)], classifier };
       }

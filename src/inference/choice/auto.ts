@@ -1,8 +1,8 @@
 import type { CallerContext } from "../../context.ts";
 import { isObject, objectsIn, stringOrEmpty } from "../../lib/json.ts";
 import type { OperationName } from "../../providers/core/operations.ts";
-import { countCodeLines, type PromptTraits, scorePrompt, tierOf } from "../../routing/auto-score.ts";
-import { ConditionWork, holds, type RequestFacts } from "../../routing/conditions.ts";
+import { countCodeLines, scorePrompt, tierOf } from "../../routing/auto-score.ts";
+import { ConditionWork, holds, type RequestFact, type RequestFacts } from "../../routing/conditions.ts";
 import type { ConfigNode, Strategy } from "../../routing/config.ts";
 import type { AutoDecision } from "../../routing/plan.ts";
 import { estimateInput, stringsOf } from "../call/estimate-usage.ts";
@@ -59,10 +59,15 @@ function countTools({ tools, functions }: Members): number {
   return objectsIn(tools).reduce((sum, tool) => sum + count(tool), objectsIn(functions).length);
 }
 
-function readPrompt(request: Members): PromptTraits {
+/** What the user said last, and how often the user said something. */
+interface Prompt {
+  text: string;
+  turns: number;
+}
+
+function readPrompt(request: Members): Prompt {
   const said = saidByUser(request);
-  const characters = stringsOf(request).reduce((sum, text) => sum + text.length, 0);
-  return { text: said.at(-1) ?? "", characters, tools: countTools(request), turns: said.length };
+  return { text: said.at(-1) ?? "", turns: said.length };
 }
 
 /** Characters by which a language is recognised. */
@@ -77,28 +82,35 @@ async function languageOf(text: string): Promise<string> {
   return (await loading).detect(text.slice(0, languageSample)).language;
 }
 
-/** What rules may ask for, as `request.<name>`. Tokens and language are found out only where a rule asks for them. */
+type FactReader = (request: Members, prompt: Prompt, context: CallerContext) => unknown;
+
+/** What rules may ask for, as `request.<name>`. */
+const factReaders: Readonly<Record<RequestFact, FactReader>> = {
+  tokens: (request, _, { services }) => estimateInput(request, services.countTokens),
+  characters: (_, { text }) => text.length,
+  images: (request) => readTraits(request).images,
+  tools: countTools,
+  code: (_, { text }) => text.includes("```") || countCodeLines(text) >= 3,
+  language: (_, { text }) => languageOf(text),
+  turns: (_, { turns }) => turns,
+};
+
+/** What the rules of a group ask for. */
 async function readFacts(
   { asked }: AutoStrategy,
-  { request, prompt }: { request: Members; prompt: PromptTraits },
-  { services }: CallerContext,
+  { request, prompt }: Pick<DecisionInput, "request" | "prompt">,
+  context: CallerContext,
 ): Promise<Members> {
-  const { text, tools, turns } = prompt;
-  return {
-    tools,
-    turns,
-    characters: text.length,
-    images: readTraits(request).images,
-    code: text.includes("```") || countCodeLines(text) >= 3,
-    ...(asked.includes("tokens") && { tokens: await estimateInput(request, services.countTokens) }),
-    ...(asked.includes("language") && { language: await languageOf(text) }),
-  };
+  const facts: Record<string, unknown> = {};
+  for (const name of asked) facts[name] = await factReaders[name](request, prompt, context);
+  return facts;
 }
 
 /** What a decision is made from. */
 interface DecisionInput {
+  request: Members;
   facts: RequestFacts;
-  prompt: PromptTraits;
+  prompt: Prompt;
   config: RequestConfig;
   /** False: a classifier is not called. */
   mayCall: boolean;
@@ -108,7 +120,7 @@ interface DecisionInput {
 async function decide(
   node: ConfigNode,
   strategy: AutoStrategy,
-  { facts, prompt, config, mayCall }: DecisionInput,
+  { request, facts, prompt, config, mayCall }: DecisionInput,
   context: CallerContext,
 ): Promise<AutoDecision> {
   const work = new ConditionWork();
@@ -128,7 +140,8 @@ async function decide(
   } else if (found) {
     problems.push(found.problem);
   }
-  const { score, signals } = scorePrompt(prompt);
+  const characters = stringsOf(request).reduce((sum, text) => sum + text.length, 0);
+  const { score, signals } = scorePrompt({ ...prompt, characters, tools: countTools(request) });
   const target = node.targets[tierOf(score, node.targets.length)]?.name ?? "";
   const reason = signals.length === 0 ? "nothing makes it hard" : signals.join("; ");
   return { target, by: "score", reason: [...problems, `score ${score}: ${reason}`].join("; ") };
@@ -146,8 +159,8 @@ async function decideAll(
   for (const node of nodes) {
     const { strategy } = node;
     if (strategy?.mode !== "auto") continue;
-    const own = strategy.rules.length === 0 ? {} : await readFacts(strategy, { request, prompt }, context);
-    const input = { facts: { ...facts, request: own }, prompt, config, mayCall };
+    const own = strategy.asked.length === 0 ? {} : await readFacts(strategy, { request, prompt }, context);
+    const input = { request, facts: { ...facts, request: own }, prompt, config, mayCall };
     found.set(node, await decide(node, strategy, input, context));
   }
   return found;
