@@ -73,6 +73,7 @@ export const MessagesModel = v.looseObject({
   type: v.literal("model"),
   id: v.string(),
   display_name: v.string(),
+  description: text,
   created_at: v.string(),
   max_input_tokens: v.nullable(v.number()),
   max_tokens: v.nullable(v.number()),

@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { isObject, parseJson } from "../lib/json.ts";
 import { toPrintable } from "../lib/printable.ts";
+import { agents } from "./agent-settings.ts";
 import { type Command, type Outcome, UsageError } from "./command.ts";
 import { askServedGateway, readServedGateway, servedOptions } from "./served-gateway.ts";
 
@@ -9,10 +10,23 @@ type Values = Readonly<Record<string, string | undefined>>;
 const toJsonLines = (answer: unknown): Outcome => ({ lines: [JSON.stringify(answer, undefined, 2)] });
 
 async function listModels(values: Values, hasJson: boolean): Promise<Outcome> {
+  if (values.for !== undefined) return writeSettings(values.for, values);
   const answer = await askServedGateway(readServedGateway(values, "list models"), { path: "/v1/models" });
   if (hasJson) return toJsonLines(answer);
   const entries = isObject(answer) && Array.isArray(answer.data) ? answer.data : [];
   return { lines: entries.flatMap((entry) => (isObject(entry) ? [toPrintable(String(entry.id))] : [])) };
+}
+
+/** Settings of a coding agent for the models that the key may call. */
+async function writeSettings(name: string, values: Values): Promise<Outcome> {
+  const agent = Object.hasOwn(agents, name) ? agents[name] : undefined;
+  if (!agent) throw new UsageError(`Cannot use --for: it must be one of ${Object.keys(agents).join(", ")}`);
+  const { model } = values;
+  if (agent.needsModel && model === undefined) throw new UsageError(`Cannot write settings of ${name} without --model`);
+  const gateway = readServedGateway(values, "list models");
+  const path = model === undefined ? "/v1/models" : `/v1/models/${encodeURI(model)}`;
+  const answer = await askServedGateway(gateway, { path, ...(agent.headers && { headers: agent.headers }) });
+  return { lines: agent.write({ url: gateway.url, answer }).split("\n").map(toPrintable) };
 }
 
 const routeOf = ({ provider, config }: Values): Record<string, string> => ({
@@ -74,9 +88,13 @@ const place = "--url is the address of the gateway, --key a key for it: as for l
 export const callCommands: readonly Command[] = [
   {
     name: "models",
-    parameters: "[--json] [--url URL] [--key KEY]",
-    about: ["Lists the models that the key may call, one in a line. --json shows what is known of each.", place],
-    options: servedOptions,
+    parameters: "[--json] [--for AGENT] [--model MODEL] [--url URL] [--key KEY]",
+    about: [
+      "Lists the models that the key may call, one in a line. --json shows what is known of each. --for prints settings of a",
+      "coding agent with windows and prices: claude-code or codex with the model of --model, opencode with it or with all.",
+      place,
+    ],
+    options: ["for", "model", ...servedOptions],
     flags: ["json"],
     positionals: 0,
     run: (values, _, flags) => listModels(values, flags.has("json")),

@@ -11,7 +11,7 @@ export const commandExamples: Readonly<Record<string, readonly string[]>> = {
   "organisations list": ["organisations list"],
   "prices reprice": ["prices reprice --from 2026-01-01 --to 2026-02-01 --dry-run"],
   "models update": ["models update facts.json --sha256 DIGEST"],
-  models: ["models", "models --json --url https://gateway.example.com"],
+  models: ["models", "models --json --url https://gateway.example.com", "models --for codex --model fast"],
   try: ["try echo-1 --provider echo", "try @main/gpt-4o-mini --prompt Hello"],
   "configs explain": ["configs explain my-config", "configs explain ./config.json --model gpt-4o-mini"],
   "eval run": ["eval run capitals --variant model=@main/gpt-4o-mini --check contains --budget 0.5 --fail-under 0.9"],

@@ -18,7 +18,7 @@ import {
 } from "./agent.ts";
 import { createPoolsKey } from "./keys.ts";
 import { holdSearches, twoSearches } from "./searches.ts";
-import { holdNamedSessions, holdSessions, pools, runSession } from "./sessions.ts";
+import { holdNamedSessions, holdSessions, pools, printSettings, runSession, skipped } from "./sessions.ts";
 import { openStage, type Script } from "./stage.ts";
 
 const program = findAgent("@anthropic-ai", "claude-code", "claude");
@@ -74,9 +74,7 @@ const finding: Agent = {
   },
 };
 
-test("Claude Code offers the pools that it finds in the list of models", {
-  skip: program === undefined && "npm run test:agents installs it",
-}, async () => {
+test("Claude Code offers the pools that it finds in the list of models", skipped(claudeCode), async () => {
   const stage = await openStage({ script: claudeCode.script, createKey: (gateway) => createPoolsKey(gateway, pools) });
   try {
     const { code, output, home } = await runSession(finding, stage, "careful-claude");
@@ -85,10 +83,49 @@ test("Claude Code offers the pools that it finds in the list of models", {
     // it leaves out names in which there is no `claude` and no `anthropic`
     const shown = [...pools.keys()].filter((name) => offered.includes(`"id":"${name}"`));
     assert.deepEqual(shown, ["careful-claude"], offered);
+    // and says this of it
+    assert.match(offered, /"description":"1,000,000 tokens"/);
   } finally {
     await stage.close();
   }
 });
+
+test(
+  "Claude Code uses the window and the output limit of a pool from settings that the gateway prints",
+  skipped(claudeCode),
+  async () => {
+    const stage = await openStage({
+      script: claudeCode.script,
+      createKey: (gateway) => createPoolsKey(gateway, pools),
+    });
+    try {
+      const printed = await printSettings(stage, "claude-code", "harbour/quick");
+      const settings = [...printed.matchAll(/^export (\w+)=['"]?([^'"\n]*)['"]?$/gm)].map(([, name, value]) => [
+        name,
+        value,
+      ]);
+      const configured: Agent = {
+        ...claudeCode,
+        start(place) {
+          const { args, env } = claudeCode.start(place);
+          return { args, env: { ...env, ...Object.fromEntries(settings), ANTHROPIC_API_KEY: place.key } };
+        },
+      };
+      const { code, output } = await runSession(configured, stage);
+      assert.equal(code, 0, output);
+      const { CLAUDE_CODE_MAX_CONTEXT_TOKENS: window, CLAUDE_CODE_MAX_OUTPUT_TOKENS: most } =
+        Object.fromEntries(settings);
+      assert.ok(Number(window) > 0, printed);
+      assert.ok(output.includes(`"contextWindow":${window},`), output);
+      const asked = stage.sent
+        .filter(({ body }) => claudeCode.script.isOfSession(body))
+        .map(({ body }) => JSON.parse(body).max_tokens);
+      assert.deepEqual(new Set(asked.map(String)), new Set([most]), printed);
+    } finally {
+      await stage.close();
+    }
+  },
+);
 
 /** It searches in a separate request, whose response its tool gives to the model. */
 const searching: Script = {

@@ -1,10 +1,14 @@
-import { writeFileSync } from "node:fs";
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { test } from "node:test";
 import type { Said } from "../emulators/emulator.ts";
 import { findCodex } from "../support/agents.ts";
 import { type Agent, call, command, inThreeRounds, notes, picture, printed, prompt, readNotes } from "./agent.ts";
+import { createPoolsKey } from "./keys.ts";
 import { holdSearches, twoSearches } from "./searches.ts";
-import { holdNamedSessions, holdSessions } from "./sessions.ts";
+import { holdNamedSessions, holdSessions, pools, printSettings, runSession, skipped } from "./sessions.ts";
+import { openStage } from "./stage.ts";
 
 const program = findCodex();
 
@@ -60,4 +64,32 @@ enabled = false
 
 holdSessions(codex);
 holdNamedSessions(codex);
+
+test("Codex uses the window of a pool from settings that the gateway prints", skipped(codex), async () => {
+  const script = codex.namedScript ?? codex.script;
+  const stage = await openStage({ script, createKey: (gateway) => createPoolsKey(gateway, pools) });
+  try {
+    const printed = await printSettings(stage, "codex", "spare");
+    const window = Number(/^model_context_window = (\d+)$/m.exec(printed)?.[1]);
+    assert.ok(window > 0, printed);
+    const configured: Agent = {
+      ...codex,
+      start(place) {
+        const { args, env } = codex.start(place);
+        writeFileSync(join(place.home, "config.toml"), `${printed}\n[analytics]\nenabled = false\n`);
+        return { args, env: { ...env, GATEWAY_API_KEY: place.key } };
+      },
+    };
+    const { code, output, home } = await runSession(configured, stage);
+    assert.equal(code, 0, output);
+    const folder = join(home, "sessions");
+    const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
+    const rollout = names.find((name) => name.endsWith(".jsonl")) ?? "";
+    const shown = /"model_context_window":(\d+)/.exec(readFileSync(join(folder, rollout), "utf8"))?.[1];
+    // it keeps a twentieth for itself
+    assert.equal(Number(shown), Math.floor(window * 0.95));
+  } finally {
+    await stage.close();
+  }
+});
 holdSearches(codex, { ...twoSearches, isOfSession: (body) => body.includes("exec_command") && body.includes(picture) });

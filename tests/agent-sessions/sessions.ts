@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { answerCommand } from "../../src/serve/cli.ts";
 import type { EmulatedProvider } from "../emulators/emulator.ts";
 import { providers } from "../emulators/mod.ts";
 import { runAgent } from "../support/agents.ts";
@@ -50,6 +51,23 @@ export async function runSession(
     timeMs: sessionMs,
   });
   return { home, work, ...end };
+}
+
+/** Settings of an agent, as `gateway models --for` prints them. */
+export async function printSettings({ url, key }: Stage, agent: string, model?: string): Promise<string> {
+  const named = model === undefined ? [] : ["--model", model];
+  const { code, lines, problems } = await answerCommand([
+    "models",
+    "--for",
+    agent,
+    ...named,
+    "--url",
+    url,
+    "--key",
+    key,
+  ]);
+  assert.equal(code, 0, problems.join("\n"));
+  return lines.join("\n");
 }
 
 /** Tokens of input and output that emulators report. That of Claude counts the input. */
@@ -119,7 +137,8 @@ async function holdSession(
   }
 }
 
-const skipped = ({ command }: Agent) => ({ skip: command === undefined && "npm run test:agents installs it" });
+/** Whether a test of an agent is skipped. */
+export const skipped = ({ command }: Agent) => ({ skip: command === undefined && "npm run test:agents installs it" });
 
 /** Holds a session of an agent with each of the providers. */
 export function holdSessions(agent: Agent): void {

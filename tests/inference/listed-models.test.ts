@@ -141,6 +141,10 @@ test("an Anthropic client no longer lists models in the form of another API", as
     ["model", "claude-sonnet-5", "active", null],
   );
   assert.deepEqual([sonnet.max_input_tokens, sonnet.max_tokens], [1_000_000, 128_000]);
+  const descriptionOf = (id: string) => Reflect.get(all.find((model) => model.id === id) ?? {}, "description");
+  assert.match(descriptionOf(sonnet.id), /^1,000,000 tokens, \$[\d.]+ in and \$[\d.]+ out per million$/);
+  assert.equal(descriptionOf("@main/house-model"), "1,047,576 tokens, $1 in and $2.5 out per million");
+  assert.equal(descriptionOf("@main/unheard-of"), undefined);
   const { capabilities } = sonnet;
   assert.deepEqual(
     [

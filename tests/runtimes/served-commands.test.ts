@@ -20,6 +20,44 @@ test("models lists the models that the key may call", async () => {
   assert.deepEqual(plain.lines, ids);
 });
 
+/** What `models --for` prints for an agent. */
+async function settingsFor(...args: readonly string[]): Promise<string> {
+  const { code, lines, problems } = await answerCommand(["models", "--for", ...args, ...place]);
+  assert.deepEqual([code, problems], [0, []]);
+  return lines.join("\n");
+}
+
+test("models --for prints settings of agents, with the window and the prices of models", async () => {
+  const post = async (path: string, body: object) => {
+    const headers = { "x-gateway-api-key": fakeWorkspaceKey, "content-type": "application/json" };
+    const response = await fetch(`${gateway.url}/v1${path}`, { method: "POST", headers, body: JSON.stringify(body) });
+    assert.equal(response.status, 200, await response.text());
+  };
+  await post("/integrations", { name: "Main", slug: "main", ai_provider_id: "openai", key: "fake-provider-key" });
+  await post("/model-aliases", { name: "team/fast", target: { model: "@main/gpt-4.1" } });
+  await post("/model-aliases", { name: "unheard-of", target: { model: "@main/some-model" } });
+  const codex = await settingsFor("codex", "--model", "team/fast");
+  assert.match(
+    codex,
+    /^model = "team\/fast"\nmodel_provider = "gateway"\nmodel_context_window = 1047576\n\n\[model_prov/,
+  );
+  assert.ok(codex.includes(`base_url = "${gateway.url}/v1"`));
+  assert.doesNotMatch(await settingsFor("codex", "--model", "unheard-of"), /window/);
+  const claude = await settingsFor("claude-code", "--model", "team/fast");
+  assert.match(claude, /^export ANTHROPIC_MODEL='team\/fast'$/m);
+  assert.match(claude, /^export CLAUDE_CODE_MAX_CONTEXT_TOKENS=1047576\nexport CLAUDE_CODE_MAX_OUTPUT_TOKENS=32768$/m);
+  assert.match(claude, /_DESCRIPTION='1,047,576 tokens, \$2 in and \$8 out per million'/);
+  assert.doesNotMatch(await settingsFor("claude-code", "--model", "unheard-of"), /TOKENS|DESCRIPTION/);
+  const { models } = JSON.parse(await settingsFor("opencode")).provider.gateway;
+  assert.deepEqual(models["team/fast"].limit, { context: 1_047_576, output: 32_768 });
+  assert.deepEqual(models["team/fast"].cost, { input: 2, output: 8, cache_read: 0.5 });
+  assert.deepEqual(models["team/fast"].modalities.output, ["text"]);
+  assert.deepEqual(models["unheard-of"], { name: "unheard-of" });
+  assert.equal(models["@main/text-embedding-3-small"], undefined);
+  const one = JSON.parse(await settingsFor("opencode", "--model", "team/fast"));
+  assert.deepEqual(one.provider.gateway.models, { "team/fast": models["team/fast"] });
+});
+
 test("try shows the answer of a model, and with --json the response", async () => {
   const args = ["try", "echo-1", "--provider", "echo", "--prompt", "Good\nmorning", ...place];
   assert.deepEqual(await answerCommand(args), { code: 0, lines: ["Good", "morning"], problems: [] });
@@ -80,6 +118,9 @@ for (const [what, args, code] of [
   ["eval run with an unknown member", ["eval", "run", "x", "--variant", "size=m", "--budget", "1", ...place], 2],
   ["eval run with an unknown check", ["eval", "run", "x", "--variant", "model=m", "--check", "toString", ...place], 2],
   ["eval run of an unknown set", ["eval", "run", "gone", "--variant", "model=m", "--budget", "1", ...place], 1],
+  ["models for an unknown agent", ["models", "--for", "toString", ...place], 2],
+  ["models for an agent without a model", ["models", "--for", "codex", ...place], 2],
+  ["models for an agent with an unknown model", ["models", "--for", "codex", "--model", "gone", ...place], 1],
   ["models with a wrong key", ["models", "--url", gateway.url, "--key", "wrong-key-0000000000"], 1],
   ["models of a gateway that is away", ["models", "--url", "http://127.0.0.1:1", "--key", "k"], 1],
   ["models at no address", ["models", "--url", "nowhere", "--key", "k"], 2],

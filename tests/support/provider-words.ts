@@ -32,7 +32,7 @@ const otherMeanings: readonly OtherMeaning[] = [
     reason: "a header of OpenAI's clients",
   },
   {
-    paths: ["src/inference/routes/messages-models.ts"],
+    paths: ["src/inference/routes/messages-models.ts", "src/serve/agent-settings.ts"],
     word: "anthropic-version",
     reason: "a header of Anthropic's clients",
   },

@@ -1,8 +1,9 @@
 import type { CallerContext } from "../../context.ts";
 import type { Reply } from "../../lib/reply.ts";
+import { shiftDecimal } from "../../pricing/decimals.ts";
 import type { ModelFacts } from "../../schemas/model-facts.ts";
 import type { MessagesModel } from "../../schemas/models.ts";
-import { isChat, type ListedModel, takesSchemas } from "./listed-model.ts";
+import { isChat, type ListedModel, takesSchemas, tokenPricesOf } from "./listed-model.ts";
 import { readCount, readListing, withBody } from "./model-lists.ts";
 
 /** Most models of a page, and the default: clients that read one page see them all. */
@@ -57,13 +58,33 @@ function toCapabilities(facts: ModelFacts): MessagesModel["capabilities"] {
   };
 }
 
+/** Decimal places from dollars per token to dollars per million tokens. */
+const perMillion = 6;
+
+/** Window and prices in words: Claude Code shows them where a user chooses a model, and reads no other field with them. */
+function toDescription({ facts, prices }: ListedModel): string | undefined {
+  const { contextWindow, maxInputTokens = contextWindow } = facts;
+  const [price] = prices?.prices ?? [];
+  const ofTokens = price && tokenPricesOf(price, facts);
+  const [input, output] = [ofTokens?.get("request_token"), ofTokens?.get("response_token")];
+  const parts: string[] = [];
+  if (maxInputTokens !== undefined) parts.push(`${maxInputTokens.toLocaleString("en-US")} tokens`);
+  if (input !== undefined && output !== undefined) {
+    parts.push(`$${shiftDecimal(input, perMillion)} in and $${shiftDecimal(output, perMillion)} out per million`);
+  }
+  return parts.length === 0 ? undefined : parts.join(", ");
+}
+
 /** A model in the form of the Anthropic API (https://platform.claude.com/docs/en/api/models/list). */
-function toModel({ id, name, created, facts, asMessages }: ListedModel, today: string): MessagesModel {
+function toModel(model: ListedModel, today: string): MessagesModel {
+  const { id, name, created, facts, asMessages } = model;
+  const description = toDescription(model);
   const { contextWindow, maxInputTokens = contextWindow, maxOutputTokens, retiredOn } = facts;
   return {
     type: "model",
     id,
     display_name: name,
+    ...(description !== undefined && { description }),
     created_at: new Date(created * 1_000).toISOString(),
     max_input_tokens: maxInputTokens ?? null,
     max_tokens: maxOutputTokens ?? null,
