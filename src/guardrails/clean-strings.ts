@@ -10,7 +10,7 @@ const mostStrings = 32 * 1024;
 const mostOwners = 1_000;
 
 /** Whose strings are searched, and what for. */
-interface CleanOwner {
+export interface CleanOwner {
   /** Organisation and workspace as JSON: tenants cannot find out what others sent. */
   readonly tenant: string;
   /** Names what is looked for in a line: other rules find other values. */

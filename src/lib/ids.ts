@@ -1,6 +1,9 @@
 import { randomBytes } from "./hash.ts";
 
-/** Generates ids that sort by time (ULID, https://github.com/ulid/spec), strictly increasing while the clock does not go back by more than a second. */
+/**
+ * Generates ids that sort by time (ULID, https://github.com/ulid/spec), strictly increasing while the clock does not go back by
+ * more than a second.
+ */
 export type IdFactory = () => string;
 
 const letters = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
@@ -9,6 +12,7 @@ const pairs: readonly string[] = Array.from(
   { length: 1024 },
   (_, bits) => letters.charAt(bits >> 5) + letters.charAt(bits & 31),
 );
+
 /** Milliseconds as the first ten characters of an id. */
 function timeLetters(time: number): string {
   let text = "";

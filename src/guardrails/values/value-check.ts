@@ -1,4 +1,5 @@
 import type { Steps } from "../../lib/steps.ts";
+import type { CleanOwner, CleanStrings } from "../clean-strings.ts";
 import { CheckError, type CheckInput, type CheckOutcome, type CheckWindow } from "../types.ts";
 import type { ValueFinder } from "./finder.ts";
 
@@ -32,6 +33,7 @@ export function placeholdersOf(
 /** What was found so far. */
 class Findings {
   readonly counts = new Map<string, number>();
+  total = 0;
   readonly #placeholderOf: NameValue;
 
   constructor(placeholderOf: NameValue) {
@@ -47,15 +49,12 @@ class Findings {
       if (!found) break;
       const { name } = found.kind;
       this.counts.set(name, (this.counts.get(name) ?? 0) + 1);
+      this.total++;
       if (redact)
         changed += text.slice(end, found.start) + this.#placeholderOf(name, text.slice(found.start, found.end));
       end = found.end;
     }
     return changed === "" ? null : changed + text.slice(end);
-  }
-
-  get total(): number {
-    return [...this.counts.values()].reduce((sum, count) => sum + count, 0);
   }
 }
 
@@ -66,21 +65,30 @@ type SearchInput = Pick<
   "strings" | "rest" | "mustSeeAll" | "placeholders" | "phase" | "request" | "tenant" | "cleanStrings"
 >;
 
+/** The strings of requests in which nothing was found, and whose they are. */
+interface Remembered {
+  readonly strings: CleanStrings;
+  readonly owner: CleanOwner;
+}
+
+/** What is remembered for a search; undefined where nothing is. */
+function rememberedFor(input: SearchInput, { rules }: ValueSearch): Remembered | undefined {
+  const { cleanStrings: strings, phase } = input;
+  if (!strings || rules === undefined || phase !== "beforeRequestHook") return undefined;
+  return { strings, owner: { tenant: input.tenant, rules } };
+}
+
 /** As `replace` of the findings; a text of a request in which nothing was found before is not searched again. */
 function* replaceNew(
   text: string,
   findings: Findings,
-  { input, search }: { input: SearchInput; search: ValueSearch },
+  { search, remembered }: { search: ValueSearch; remembered: Remembered | undefined },
 ): Steps<string | null> {
-  const { cleanStrings, phase, tenant } = input;
-  const { rules } = search;
-  if (!cleanStrings || rules === undefined || phase !== "beforeRequestHook")
-    return yield* findings.replace(text, search);
-  const name = cleanStrings.nameOf(text, { tenant, rules });
-  if (name !== undefined && cleanStrings.has(name)) return null;
+  const name = remembered?.strings.nameOf(text, remembered.owner);
+  if (name !== undefined && remembered?.strings.has(name)) return null;
   const { total } = findings;
   const changed = yield* findings.replace(text, search);
-  if (name !== undefined && findings.total === total) cleanStrings.add(name, { tenant, rules });
+  if (name !== undefined && findings.total === total) remembered?.strings.add(name, remembered.owner);
   return changed;
 }
 
@@ -89,10 +97,11 @@ export function* searchValues(input: SearchInput, search: ValueSearch): Steps<Ch
   const { strings, rest, mustSeeAll } = input;
   const { redact, restore, not, noun } = search;
   const findings = new Findings(placeholdersOf(input, restore));
+  const remembered = rememberedFor(input, search);
   const changed: (string | null)[] = [];
-  for (const text of strings) changed.push(yield* replaceNew(text, findings, { input, search }));
+  for (const text of strings) changed.push(yield* replaceNew(text, findings, { search, remembered }));
   const inStrings = findings.total;
-  for (const text of rest) yield* replaceNew(text, findings, { input, search });
+  for (const text of rest) yield* replaceNew(text, findings, { search, remembered });
   const count = findings.total;
   const isElsewhere = redact && count > inStrings;
   if (isElsewhere && mustSeeAll) throw new CheckError(`Cannot replace every value: ${elsewhere}`);
