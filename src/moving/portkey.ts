@@ -1,4 +1,4 @@
-import { toKnownProviders } from "../gateway/provider-rules.ts";
+import { toContentRules, toKnownProviders } from "../gateway/provider-rules.ts";
 import { isObject, parseJson } from "../lib/json.ts";
 import { toSnake } from "../lib/member-names.ts";
 import { createProviderRegistry } from "../providers/registry.ts";
@@ -94,12 +94,15 @@ const plainOf = (value: unknown): Fields =>
 
 const toVariable = (slug: string): string => `PORTKEY_${slug.toUpperCase().replace(/[^A-Z0-9]+/g, "_")}_KEY`;
 
+const providers = createProviderRegistry();
+
 /** How configs are read before they are saved. */
-const savedConfigs = {
-  limits: defaultTargetLimits,
-  providers: toKnownProviders(createProviderRegistry()),
-  strict: true,
-} as const;
+const savedConfigs = { limits: defaultTargetLimits, providers: toKnownProviders(providers), strict: true } as const;
+
+const { secretSettings } = toContentRules(providers);
+
+/** No value of a config names a variable. */
+const noReference = /^(?!)()/;
 
 /** A value without the member at a path such as `targets[0].base_url`. */
 function without(value: unknown, [name = "", ...path]: readonly string[]): unknown {
@@ -195,6 +198,26 @@ class PortkeyReader {
     return problem ? undefined : saved;
   }
 
+  /** A config in which variables stand for secrets. @param path Where it lies, for their names. */
+  #seal(value: unknown, path: string): unknown {
+    if (Array.isArray(value)) return value.map((one, index) => this.#seal(one, `${path}_${index}`));
+    if (!isObject(value)) return value;
+    const entries = Object.entries(value).map(([written, one]) => {
+      const name = toSnake(written);
+      const at = `${path}_${name}`;
+      const isSecret = typeof one === "string" && (name === "api_key" || secretSettings.has(name));
+      return [written, isSecret ? this.#secretOf(one, at) : this.#seal(one, at)] as const;
+    });
+    return Object.fromEntries(entries);
+  }
+
+  #secretOf(text: string, name: string): unknown {
+    if (!text.includes("*****")) return this.draft.secret(text, noReference, name);
+    const masked = name.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
+    this.draft.note("changed", name, `is masked in the export: set ${masked}`);
+    return { $env: masked };
+  }
+
   #readConfigs(records: readonly Source[]): void {
     for (const record of records) {
       record.ignore("format", "type", "version_id");
@@ -209,7 +232,11 @@ class PortkeyReader {
       }
       const saved = this.#fit(config, `${record.path} ${slug}`);
       if (!saved) continue;
-      this.draft.config(slug, { name, config: saved, ...(isDefault && { is_default: true }) });
+      this.draft.config(slug, {
+        name,
+        config: this.#seal(saved, `PORTKEY_${slug}`),
+        ...(isDefault && { is_default: true }),
+      });
       this.draft.note("made", `config ${slug}`, "requests name it as before");
     }
   }

@@ -503,6 +503,12 @@ litellm_settings: { cache: true, cache_params: { type: local, mode: default_off 
               '{"retry":{"attempts":3},"strategy":{"mode":"fallback"},"targets":[{"virtual_key":"main-258f4d"},{"virtual_key":"claude-1","override_params":{"model":"claude-sonnet-4-5"}}]}',
           },
           { slug: "pc-empty-1a2b3c", name: "Without its content" },
+          {
+            slug: "pc-inline-1a2b3c",
+            name: "With a credential, and a member that nobody reads",
+            config: { provider: "openai", api_key: "sk-an-obvious-fake-0123456789", base_url: "https://example.com" },
+          },
+          { slug: "pc-broken-1a2b3c", name: "Of another form", config: { strategy: "fallback", targets: [] } },
         ],
       },
       feedback: [],
@@ -512,7 +518,12 @@ litellm_settings: { cache: true, cache_params: { type: local, mode: default_off 
       "gpt-4o": ["api.openai.com", "gpt-4o"],
     },
     headers: { "x-portkey-config": "pc-main-1a2b3c" },
-    left: ["config pc-empty-1a2b3c", "feedback"],
+    left: [
+      "config pc-empty-1a2b3c",
+      "configs.data.2 pc-inline-1a2b3c: base_url",
+      "configs.data.3 pc-broken-1a2b3c",
+      "feedback",
+    ],
   },
   {
     name: "Portkey, integrations, prompts and keys",

@@ -52,6 +52,7 @@ async function chat(gateway: TestGateway, model: string, more: Readonly<Record<s
 for (const { name, text, move, reaches, left, headers = {} } of configurations) {
   test(`${name}: every name of a model reaches what it did, and a second import changes nothing`, async () => {
     const moved = move(await readYaml(new TextEncoder().encode(text), name));
+    assert.doesNotMatch(JSON.stringify(moved.document), /\bsk-[\w-]{16}/, "secrets are variables");
     const gateway = await createTestGateway({
       transport: createRedirectingTransport(() => vendor.url),
       checksAnswers: false,
