@@ -136,7 +136,7 @@ function find(context: CallerContext, view: WorkspaceView, model: string | undef
     refuse("Cannot override default config set for this API key.", "config_override_not_allowed");
   }
   const config = fromText(text, view, context.services);
-  requireKeyConfig(config, context);
+  if (context.principal.allowedModels) requireKeyConfig(config, context);
   // it is long, and every request copies it to the log
   const shown = inlineConfigs.get(config.node)?.shown;
   if (shown !== undefined) context.log.hidden = { text, shown };
