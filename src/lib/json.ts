@@ -171,6 +171,14 @@ export function membersOf(value: object): readonly unknown[] {
   return Array.isArray(value) ? value : Object.values(value);
 }
 
+/** Number of values in a JSON value, including itself. */
+export function countValues(value: unknown): number {
+  if (typeof value !== "object" || value === null) return 1;
+  let count = 1;
+  for (const one of membersOf(value)) count += countValues(one);
+  return count;
+}
+
 /** The value when it is a string, else undefined. */
 export function stringOf(value: unknown): string | undefined {
   return typeof value === "string" ? value : undefined;

@@ -1,13 +1,13 @@
 import { RpcError } from "../errors.ts";
 import { BoundedMap } from "../lib/bounded-map.ts";
 import { isObject } from "../lib/json.ts";
+import { isSameJson } from "../lib/same-json.ts";
 import { coversUri, lists } from "./capabilities.ts";
 import type { McpCall } from "./mcp-call.ts";
 import type { Message } from "./message.ts";
 import { codes } from "./protocol.ts";
 import { isSamePinned } from "./registry/definitions.ts";
 import type { CapabilityKind, McpServer } from "./registry/mcp-server.ts";
-import { isSameJson } from "./registry/same-json.ts";
 
 type Definition = Readonly<Record<string, unknown>>;
 

@@ -1,5 +1,5 @@
 import { type ExactNumbers, type ExactValue, holdsInfinite, parseExact } from "../lib/exact-numbers.ts";
-import { findJsonExcess, membersOf } from "../lib/json.ts";
+import { countValues, findJsonExcess } from "../lib/json.ts";
 import { WeightedCache } from "../lib/weighted-cache.ts";
 import type { MeasureExchange } from "./balance/exchange.ts";
 import { createHealthChecks, type HealthChecks } from "./balance/health.ts";
@@ -76,12 +76,6 @@ const numbersOf = new WeakMap<ConfigNode, ExactNumbers>();
 /** Replacements for numbers of a config that lose precision; undefined without such numbers. */
 export function numbersOfConfig(config: ConfigNode): ExactNumbers | undefined {
   return numbersOf.get(config);
-}
-
-/** Number of values in a JSON value, including itself. */
-function countValues(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 1;
-  return membersOf(value).reduce<number>((sum, inner) => sum + countValues(inner), 1);
 }
 
 /** Parses a config's text; undefined where it is not JSON. */

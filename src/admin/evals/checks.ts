@@ -5,12 +5,12 @@ import type { TargetHooks } from "../../guardrails/state.ts";
 import type { Hook, RequestType } from "../../guardrails/types.ts";
 import { HeaderMap, hopHeader } from "../../lib/headers.ts";
 import { isObject, parseJson, stringOf } from "../../lib/json.ts";
+import { isSameJson } from "../../lib/same-json.ts";
 import type { NamedCheck, Verdicts } from "../../schemas/eval-runs.ts";
 import type { Example } from "../../schemas/example-sets.ts";
 import type { HookResult } from "../../schemas/hooks.ts";
 import { askEval, type EvalCaller } from "./ask.ts";
 import { expectedText, inputText } from "./example-strings.ts";
-import { isSameJson } from "./same-json.ts";
 
 /** From this probability on, a judge says yes. */
 const passesFrom = 0.5;

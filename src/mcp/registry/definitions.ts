@@ -1,7 +1,7 @@
 import { toCanonical } from "../../../packages/json-schema/src/schema.ts";
 import { sha256Hex } from "../../lib/hash.ts";
+import { isSameJson } from "../../lib/same-json.ts";
 import type { CapabilityKind } from "./mcp-server.ts";
-import { isSameJson } from "./same-json.ts";
 
 /** What is pinned of a definition, by kind. Resources are data: theirs change all the time. */
 const pinnedMembers: Readonly<Record<CapabilityKind, readonly string[]>> = {

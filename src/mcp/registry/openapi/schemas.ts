@@ -1,5 +1,5 @@
 import type { Budget } from "../../../lib/budget.ts";
-import { isObject, membersOf } from "../../../lib/json.ts";
+import { countValues, isObject } from "../../../lib/json.ts";
 import type { Steps } from "../../../lib/steps.ts";
 
 type Schema = Readonly<Record<string, unknown>>;
@@ -70,14 +70,6 @@ const dropped = new Set([
   "$defs",
   "definitions",
 ]);
-
-/** Values in a value, itself among them. */
-function countValues(value: unknown): number {
-  if (typeof value !== "object" || value === null) return 1;
-  let count = 1;
-  for (const one of membersOf(value)) count += countValues(one);
-  return count;
-}
 
 /** Fields of a copy, with their size. */
 class Fields {

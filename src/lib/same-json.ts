@@ -1,4 +1,4 @@
-import { isObject } from "../../lib/json.ts";
+import { isObject } from "./json.ts";
 
 /** Deepest value that is compared: what lies deeper counts as different. */
 const maxDepth = 64;
