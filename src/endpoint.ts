@@ -169,6 +169,8 @@ export interface AdminEndpoint extends EndpointBase {
   readonly body?: v.GenericSchema;
   /** A missing body counts as an empty object. */
   readonly bodyOptional?: boolean;
+  /** Longest body. Default: that of the control plane. */
+  readonly maxBodyBytes?: number;
   /** SCIM tokens are accepted, too. */
   readonly acceptsScim?: boolean;
   /** Called with the parsed body. */

@@ -46,6 +46,7 @@ import { labelEndpoints } from "./prompts/labels.ts";
 import { partialEndpoints } from "./prompts/prompt-partials.ts";
 import { promptVersionEndpoints } from "./prompts/prompt-versions.ts";
 import { promptEndpoints } from "./prompts/prompts.ts";
+import { playgroundRunEndpoints } from "./saved/runs.ts";
 import { savedViewEndpoints } from "./saved/views.ts";
 import { scimEndpoints } from "./scim/endpoints.ts";
 import { sessionEndpoints } from "./sessions.ts";
@@ -68,6 +69,7 @@ export const adminEndpoints: readonly Endpoint[] = [
   ...healthSummaryEndpoints,
   ...targetHealthEndpoints,
   ...savedViewEndpoints,
+  ...playgroundRunEndpoints,
   ...alertRuleEndpoints,
   ...exampleSetEndpoints,
   ...evalRunEndpoints,

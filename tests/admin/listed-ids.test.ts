@@ -48,6 +48,7 @@ const makers: Record<string, { key?: string; make?(): Promise<unknown>; deletion
     },
   },
   "/saved-views": { make: () => own("POST /saved-views", { name: unique(), page: "logs", question: {} }) },
+  "/playground-runs": { make: () => own("POST /playground-runs", { name: unique(), contents: {} }) },
   "/alert-rules": {
     make: () => own("POST /alert-rules", { name: unique(), metric: "requests", threshold: 1, destinations: [] }),
   },

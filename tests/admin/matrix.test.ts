@@ -25,8 +25,8 @@ function crud(path: string, takes: Rule[1], families: readonly string[], paramet
 }
 
 /** Routes of a resource whose verbs all need one of the same scopes. */
-const crudOf = (path: string, ...scopes: string[]): Rule[] =>
-  crud(path, "any", []).map(([route, takes]) => [route, takes, ...scopes]);
+const crudOf = (path: string, takes: Rule[1], ...scopes: string[]): Rule[] =>
+  crud(path, takes, []).map(([route]) => [route, takes, ...scopes]);
 
 const integrations = ["organisation_integrations", "workspace_integrations"];
 const mcpIntegrations = ["organisation_mcp_integrations", "workspace_mcp_integrations"];
@@ -104,7 +104,8 @@ const rules: readonly Rule[] = [
   ["PUT /policies/usage-limits/{id}/entities/{id}/reset", "any", "policies.update"],
   ...crud("/policies/rate-limits", "any", ["policies"]),
   ...crud("/policies/labels", "any", ["policies"]),
-  ...crudOf("/saved-views", "analytics.view", "logs.list", "logs.view"),
+  ...crudOf("/saved-views", "any", "analytics.view", "logs.list", "logs.view"),
+  ...crudOf("/playground-runs", "workspace", "completions.write"),
   ["PUT /saved-views/{id}/default", "any", "analytics.view", "logs.list", "logs.view"],
   ["DELETE /saved-views/{id}/default", "any", "analytics.view", "logs.list", "logs.view"],
   ...crud("/alert-rules", "any", ["policies"]),
@@ -229,7 +230,8 @@ const rules: readonly Rule[] = [
 let gateway: TestGateway;
 let ready: Promise<(options: { kind: KeyKind; scopes: readonly string[] }) => Promise<string>>;
 before(async () => {
-  gateway = await createTestGateway({ inFile: true });
+  // each route refuses an unknown key once
+  gateway = await createTestGateway({ inFile: true, authFailuresPerMinute: 1_000 });
   ready = gateway.openFile().then((database) => {
     return async ({ kind, scopes }) => {
       const { key } = mintApiKey("gk");

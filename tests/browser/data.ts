@@ -54,6 +54,10 @@ export async function fillStand({ gateway, call, workspaceId }: ConsoleStand, na
   const pinned = { page: "analytics", pinned: true, question: { group: "metadata/team", figure: "requests" } };
   for (const view of [pinned, { page: "logs", question: {} }, { page: "sessions", question: {} }])
     await make("/v1/saved-views", { name, shared: true, ...view });
+  const message = { role: "user", content: name };
+  const answer = { text: name, reasoning: name, finish: name, ran: [{ name, output: name }], error: name };
+  const column = { target: { model: name }, turns: [{ message }, { answer }] };
+  await make("/v1/playground-runs", { name, shared: true, contents: { columns: [column], messages: [message] } });
   const examples = [{ body: { model: "echo-1", messages: [{ role: "user", content: "Hello" }] }, expected: "Hello" }];
   const set = await make("/v1/example-sets", { name, examples });
   const variants = [{ model: "@echo/echo-1" }];

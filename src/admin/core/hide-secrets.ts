@@ -4,7 +4,7 @@ import { kindOfMember, plainName } from "../../lib/secret-names.ts";
 import { maskPath } from "../../lib/secret-values.ts";
 import { isPolicyKey } from "../../schemas/policies.ts";
 
-/** Fields of the control plane that are secret, besides those that are secret everywhere. `examples` are contents of requests. */
+/** Fields of the control plane that are secret, besides those that are secret everywhere. `examples` and `contents` are contents of requests. */
 const secretFields = new Set([
   "key",
   "token",
@@ -14,6 +14,7 @@ const secretFields = new Set([
   "alertwebhook",
   "destinations",
   "examples",
+  "contents",
 ]);
 
 /**

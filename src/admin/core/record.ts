@@ -139,6 +139,8 @@ class RecordEndpoints<Name extends RecordStoreName> {
       response: Answer;
       /** Form of its slug where the body has none; absent for records without one. */
       slug?: { prefix?: string; letters?: number };
+      /** Longest body. Default: that of the control plane. */
+      maxBodyBytes?: number;
       /** Where it belongs. Default: the workspace that the body or the query names. */
       tenant?(call: AdminCall<v.InferOutput<Body>>): Promise<Tenant>;
       decide(
@@ -147,12 +149,13 @@ class RecordEndpoints<Name extends RecordStoreName> {
       ): Promise<NewRecord<Name, AnswerOf<Answer>> | WrittenRecord<AnswerOf<Answer>>>;
     },
   ): AdminEndpoint {
-    const { body, response, slug: form, tenant: tenantOf, decide } = definition;
+    const { body, response, slug: form, tenant: tenantOf, decide, maxBodyBytes } = definition;
     return defineWrite<Body, Answer>({
       ...this.#row("POST", this.#kind.path, "create"),
       summary: definition.summary ?? `Create ${this.#kind.words.one}`,
       audit: this.#audited("create"),
       body,
+      ...(maxBodyBytes !== undefined && { maxBodyBytes }),
       response,
       handle: async (call) => {
         const tenant = await this.#placeOfNew(call, tenantOf);

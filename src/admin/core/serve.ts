@@ -32,7 +32,10 @@ function requireOwnOrganisation(context: CallerContext, body: unknown): void {
 }
 
 /** The body of a control plane request, not validated yet. */
-export async function readAdminBody(context: RequestContext, bodyOptional = false): Promise<unknown> {
+export async function readAdminBody(
+  context: RequestContext,
+  { bodyOptional = false, maxBodyBytes = maxAdminBodyBytes }: Pick<AdminEndpoint, "bodyOptional" | "maxBodyBytes"> = {},
+): Promise<unknown> {
   const length = context.headers.get("content-length");
   const isEmpty =
     length === "0" ||
@@ -40,7 +43,7 @@ export async function readAdminBody(context: RequestContext, bodyOptional = fals
   if (bodyOptional && isEmpty) return {};
   // some hosts give every request but GET a stream, also where nothing was sent
   const options = bodyOptional ? { empty: "{}" } : {};
-  const { value } = await readJsonBody(context, maxAdminBodyBytes, context.services, options);
+  const { value } = await readJsonBody(context, maxBodyBytes, context.services, options);
   context.adminBody = value;
   return value;
 }
@@ -59,7 +62,7 @@ export function checkBody<Schema extends v.GenericSchema>(schema: Schema, value:
 
 async function readBody(endpoint: AdminEndpoint, context: CallerContext): Promise<unknown> {
   if (!endpoint.body) return undefined;
-  const value = await readAdminBody(context, endpoint.bodyOptional);
+  const value = await readAdminBody(context, endpoint);
   requireOwnOrganisation(context, value);
   const { path, body: schema } = endpoint;
   return checkBody(schema, toOwnForm({ path, params: context.params, schema }, value));

@@ -212,6 +212,7 @@ const dependents = [
 const companions = [
   ...(["collections", "labels", "modelAliases", "alertRules", "alertEvents"] as const),
   ...(["exampleSets", "exampleVersions", "evalRuns", "evalAnswers", "savedViews", "savedViewDefaults"] as const),
+  "playgroundRuns" as const,
   ...(["usageLimitPolicies", "rateLimitPolicies", "labelPolicies", "mcpConnections"] as const),
 ];
 

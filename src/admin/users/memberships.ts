@@ -162,7 +162,7 @@ export async function revokingStatements(
 
 /**
  * What is written when a user leaves one workspace or, where the tenant is the organisation, all of them: the
- * memberships end, the user's keys there stop working, and accounts at upstream servers and private views are forgotten.
+ * memberships end, the user's keys there stop working, and accounts at upstream servers and private views and runs are forgotten.
  */
 export async function leavingStatements(
   tenant: Tenant,
@@ -174,6 +174,12 @@ export async function leavingStatements(
     statements: [
       ...statements,
       ...(await removeUpstreamAccounts(parts, tenant, { userId })),
+      parts.stores.gatewayFiles.update(
+        tenant,
+        { id: parts.stores.playgroundRuns.values(tenant, "fileId", { audience: userId }) },
+        { status: "deleted" },
+      ),
+      parts.stores.playgroundRuns.remove(tenant, { audience: userId }),
       parts.stores.savedViews.remove(tenant, { audience: userId }),
       parts.stores.savedViewDefaults.remove(tenant, { person: userId }),
       parts.stores.members.remove(tenant, { userId }),

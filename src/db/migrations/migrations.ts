@@ -503,4 +503,12 @@ export const migrations: readonly Migration[] = [
       "ALTER TABLE `api_keys` ADD `allowed_models` text;",
     ],
   },
+  {
+    id: "0041_playground_runs",
+    readableSince: "0033_labels",
+    statements: [
+      "CREATE TABLE `playground_runs` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`name` text NOT NULL,\n\t`models` text NOT NULL,\n\t`file_id` text NOT NULL,\n\t`bytes` integer NOT NULL,\n\t`audience` text NOT NULL,\n\t`created_by` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL,\n\t`expires_at` integer\n);",
+      "CREATE INDEX `playground_runs_tenant` ON `playground_runs` (`organisation_id`,`workspace_id`,`audience`);",
+    ],
+  },
 ];

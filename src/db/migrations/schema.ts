@@ -214,4 +214,6 @@ export const schema: readonly string[] = [
   "CREATE INDEX `saved_view_defaults_tenant` ON `saved_view_defaults` (`organisation_id`,`workspace_id`)",
   "CREATE TABLE `saved_views` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`name` text NOT NULL,\n\t`page` text NOT NULL,\n\t`question` text NOT NULL,\n\t`pinned` integer NOT NULL,\n\t`audience` text NOT NULL,\n\t`created_by` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL\n)",
   "CREATE INDEX `saved_views_tenant` ON `saved_views` (`organisation_id`,`workspace_id`,`audience`)",
+  "CREATE TABLE `playground_runs` (\n\t`id` text PRIMARY KEY NOT NULL,\n\t`organisation_id` text NOT NULL,\n\t`workspace_id` text NOT NULL,\n\t`name` text NOT NULL,\n\t`models` text NOT NULL,\n\t`file_id` text NOT NULL,\n\t`bytes` integer NOT NULL,\n\t`audience` text NOT NULL,\n\t`created_by` text NOT NULL,\n\t`created_at` integer NOT NULL,\n\t`last_updated_at` integer DEFAULT 0 NOT NULL,\n\t`expires_at` integer\n)",
+  "CREATE INDEX `playground_runs_tenant` ON `playground_runs` (`organisation_id`,`workspace_id`,`audience`)",
 ];

@@ -31,7 +31,7 @@ import {
   prompts,
   promptVersions,
 } from "../tables/prompts.ts";
-import { savedViewDefaults, savedViews } from "../tables/saved.ts";
+import { playgroundRuns, savedViewDefaults, savedViews } from "../tables/saved.ts";
 import { scimGroupMembers, scimGroups, scimMappings, scimTokens } from "../tables/scim.ts";
 import { secretReferences, secrets } from "../tables/secrets.ts";
 import {
@@ -92,6 +92,13 @@ function createOrganisationStore(database: Database) {
   };
 }
 
+/** Stores of saved views and playground runs. */
+const createSavedStores = (database: Database) => ({
+  playgroundRuns: createTenantStore(database, playgroundRuns),
+  savedViews: createTenantStore(database, savedViews),
+  savedViewDefaults: createTenantStore(database, savedViewDefaults),
+});
+
 /** Every store of the control plane. */
 export function createControlStores(database: Database) {
   return {
@@ -105,8 +112,7 @@ export function createControlStores(database: Database) {
     configs: createTenantStore(database, configs),
     configVersions: createTenantStore(database, configVersions),
     modelAliases: createTenantStore(database, modelAliases),
-    savedViews: createTenantStore(database, savedViews),
-    savedViewDefaults: createTenantStore(database, savedViewDefaults),
+    ...createSavedStores(database),
     alertRules: createTenantStore(database, alertRules),
     alertEvents: createTenantStore(database, alertEvents),
     guardrails: createTenantStore(database, guardrails),

@@ -10,6 +10,27 @@ const owned = {
   createdBy: text("created_by").notNull(),
 };
 
+/** Saved runs of the playground. Times are Unix milliseconds. */
+export const playgroundRuns = sqliteTable(
+  "playground_runs",
+  {
+    ...record,
+    workspaceId: text("workspace_id").notNull(),
+    name: text("name").notNull(),
+    models: jsonColumn<string[]>("models").notNull(),
+    /** The hidden file with its contents, and their length. */
+    fileId: text("file_id").notNull(),
+    bytes: integer("bytes").notNull(),
+    ...owned,
+    createdAt,
+    lastUpdatedAt,
+    /** When the contents are removed; null: with the run. */
+    expiresAt: integer("expires_at"),
+  },
+  (table) => [index("playground_runs_tenant").on(table.organisationId, table.workspaceId, table.audience)],
+);
+export type PlaygroundRunRow = typeof playgroundRuns.$inferSelect;
+
 /** Questions to pages of the console under a name. Times are Unix milliseconds. */
 export const savedViews = sqliteTable(
   "saved_views",

@@ -24,6 +24,7 @@ export const auditedResources: readonly string[] = [
   "model_aliases",
   "oauth_clients",
   "organisations",
+  "playground_runs",
   "prompt_partials",
   "prompts",
   "providers",

@@ -16,6 +16,7 @@ import {
   type Target,
   type Update,
 } from "./state.ts";
+import { readContents } from "./stored.ts";
 
 const numberOf = (value: unknown): number | string => (typeof value === "number" ? value : "");
 
@@ -130,28 +131,36 @@ export function withPrompt(state: Playground, record: PromptRecord, columnId: st
   return { ...state, columns, tools, ...(state.shared && { messages }) };
 }
 
-/** Opens what the address names: `?log=`, `?prompt=`, `?config=`. */
+/** Opens what the address names: `?log=`, `?prompt=`, `?config=`, `?run=`. */
 export function useOpened(update: Update) {
   const { can } = useSession();
-  const { log = "", prompt = "", config = "" } = useSearchParams();
+  const { log = "", prompt = "", config = "", run = "" } = useSearchParams();
   const opened = useRef("");
   const query = useQuery({
     queryKey: ["logs", "record", log],
     enabled: log !== "" && can("GET /v1/logs/{id}"),
     queryFn: ({ signal }) => get("/v1/logs/{id}", { path: { id: log }, signal }),
   });
+  const saved = useQuery({
+    queryKey: ["playground-runs", run],
+    enabled: run !== "" && can("GET /v1/playground-runs/{id}"),
+    retry: false,
+    queryFn: ({ signal }) => get("/v1/playground-runs/{id}", { path: { id: run }, signal }),
+  });
   useEffect(() => {
-    const name = [log, prompt, config].join(" ");
+    const name = [log, prompt, config, run].join(" ");
     if (opened.current === name) return;
-    if (log !== "" && query.data === undefined) return;
+    if ((log !== "" && query.data === undefined) || (run !== "" && saved.data === undefined)) return;
     opened.current = name;
     const row = query.data;
-    if (log !== "" && row?.object === "log") update((before) => fromLog(before, row));
+    const contents = saved.data?.contents;
+    if (run !== "" && contents !== undefined) update(() => readContents(contents));
+    else if (log !== "" && row?.object === "log") update((before) => fromLog(before, row));
     else if (prompt !== "" || config !== "") {
       const target = { ...emptyTarget, prompt, config };
       const kind = prompt === "" ? "config" : "prompt";
       update((before) => ({ ...before, columns: [createColumn({ target: { ...target, kind } })] }));
     }
-  }, [log, prompt, config, query.data, update]);
-  return query.error;
+  }, [log, prompt, config, run, query.data, saved.data, update]);
+  return query.error ?? saved.error;
 }

@@ -1,5 +1,6 @@
 import { Box, Button, Collapse, Stack, Switch } from "@mantine/core";
 import { useDisclosure } from "@mantine/hooks";
+import { useNavigate } from "@tanstack/react-router";
 import { type ReactNode, useEffect, useState } from "react";
 import { MessageList } from "@/chat/message-list.tsx";
 import { Icon } from "@/components/icons.tsx";
@@ -15,6 +16,7 @@ import { useOpened, withPrompt } from "./open.ts";
 import classes from "./playground.module.css";
 import { asSent, toRequest } from "./request.ts";
 import { isRunning, stopColumn, useRuns } from "./runs.ts";
+import { RunsMenu } from "./runs-menu.tsx";
 import { SaveDialog } from "./save-dialog.tsx";
 import {
   createColumn,
@@ -83,6 +85,11 @@ interface PageActionsProps {
 }
 
 function PageActions({ state, update, busy, disabled, onRun }: PageActionsProps): ReactNode {
+  const navigate = useNavigate();
+  const reset = () => {
+    update(createPlayground);
+    void navigate({ to: "/playground", search: {}, replace: true });
+  };
   const add = () =>
     update((before) => {
       const last = before.columns.at(-1);
@@ -99,7 +106,8 @@ function PageActions({ state, update, busy, disabled, onRun }: PageActionsProps)
           update((before) => ({ ...before, stream }));
         }}
       />
-      <Button variant="default" onClick={() => update(createPlayground)}>
+      <RunsMenu state={state} />
+      <Button variant="default" onClick={reset}>
         {words.reset}
       </Button>
       <Button

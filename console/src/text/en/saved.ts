@@ -1,6 +1,6 @@
 import { message } from "../message.ts";
 
-/** Saved views, and their charts on the overview. */
+/** Saved views with their charts on the overview, and saved runs of the playground. */
 export const saved = {
   views: {
     title: "Saved views",
@@ -27,5 +27,14 @@ export const saved = {
     ),
     charts: "Charts of this workspace",
     open: "Open",
+  },
+  runs: {
+    title: "History",
+    one: "Run",
+    none: "No saved runs yet. A run is what the playground holds now: requests, answers, tokens and cost.",
+    save: "Save this run",
+    edit: message<{ name: string }>("Edit the run {name}"),
+    isShared: "shared",
+    sharedHint: "Everybody in the workspace who may call models and see contents of the log opens it.",
   },
 } as const;

@@ -1,6 +1,7 @@
 import { Button, Group, Modal, Stack, Switch, TextInput } from "@mantine/core";
 import { notifications } from "@mantine/notifications";
 import { type FormEvent, type ReactNode, useState } from "react";
+import { consolePath } from "@/api/base.ts";
 import { ask } from "@/api/client.ts";
 import { CopyValue, Failure } from "@/components/states.tsx";
 import type { Search } from "@/lib/search.ts";
@@ -120,7 +121,7 @@ function ViewForm({ page, view, search, name = "", onSaved, onDeleted, onClose }
               </Button>
             )}
             {view !== undefined && (
-              <CopyValue value={`${location.origin}/console${linkOf(view)}`} label={words.copyLink} />
+              <CopyValue value={`${location.origin}${consolePath}${linkOf(view)}`} label={words.copyLink} />
             )}
           </Group>
           <Group gap="xs">
