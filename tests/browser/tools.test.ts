@@ -231,6 +231,46 @@ test("a model in the playground uses tools of a server, which the gateway runs, 
   await model.close();
 });
 
+test("a model in the playground calls a saved prompt, which the gateway answers with its own model", {
+  skip: noConsole,
+}, async () => {
+  const { data } = await stand.call("GET /v1/prompts", stand.gateway.workspaceKey);
+  const [{ slug = "", name = "" } = {}] = data as { slug: string; name: string }[]; // as documented
+  const model = await startScriptedModel({
+    tool: { name: `prompt__${slug}`.slice(0, 64), input: { name: "Ada" } },
+    text: "It greeted her",
+  });
+  await stand.call("POST /v1/integrations", stand.gateway.workspaceKey, {
+    name: "Asking",
+    slug: "asking",
+    ai_provider_id: "anthropic",
+    key: "not-a-real-key",
+    configurations: { custom_host: model.url },
+    create_default_provider: true,
+    default_provider_slug: "asking",
+  });
+  const { page } = one;
+  await one.open("/playground");
+  await page.getByRole("button", { name: "Start over" }).click();
+  await page.getByRole("combobox", { name: "Provider" }).first().fill("@asking");
+  await page.keyboard.press("Escape");
+  await page.getByRole("combobox", { name: "Model" }).first().fill("scripted-1");
+  await page.keyboard.press("Escape");
+  await page.getByLabel("Text of message 2").fill("Greet Ada");
+  await page.getByRole("button", { name: "Add tools" }).click();
+  await page.getByRole("combobox", { name: "Prompts as tools" }).click();
+  await page.getByRole("option", { name, exact: true }).click();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Control+Enter");
+  const column = page.getByRole("region", { name: "Column 1" });
+  await column.locator("p", { hasText: "It greeted her" }).waitFor();
+  await column.getByText(slug).first().click();
+  await column.getByText('"name": "Ada"').waitFor();
+  assert.deepEqual(await findings(one), []);
+  assertClean(one);
+  await model.close();
+});
+
 /** An object in an object, so deep. */
 const nested = (depth: number): Tool =>
   depth === 0 ? { type: "string" } : { type: "object", properties: { [`level${depth}`]: nested(depth - 1) } };

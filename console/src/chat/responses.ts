@@ -7,7 +7,8 @@ import { type Answer, readError } from "./answer.ts";
 /** The header by which a request lets models use MCP servers of the workspace. */
 export const serverToolsHeaders = { "x-gateway-beta": "server-side-mcp-2026-06-01" };
 
-const labelStart = "@gateway-mcp/";
+/** What labels of MCP servers and of prompts begin with. */
+const labelStarts = { servers: "@gateway-mcp/", prompts: "@gateway-prompts/" } as const;
 
 /** A part of a message. */
 function toPart(part: JsonObject, isAnswer: boolean): JsonObject {
@@ -47,17 +48,22 @@ const renamed: Readonly<Record<string, (value: unknown) => JsonObject>> = {
 };
 
 /**
- * The body of a chat with MCP servers of the workspace as tools.
+ * The body of a chat with MCP servers and saved prompts of the workspace as tools.
  *
  * @throws {Error} The Responses API has no stop sequences.
  */
-export function toResponsesBody(chat: JsonObject, servers: readonly string[]): JsonObject {
+export function toResponsesBody(
+  chat: JsonObject,
+  named: Readonly<Record<keyof typeof labelStarts, readonly string[]>>,
+): JsonObject {
   if (chat.stop !== undefined) throw new Error(text.playground.noStop);
   const { tools, ...others } = chat;
   const members = Object.entries(others).map(([name, value]) =>
     Object.hasOwn(renamed, name) ? renamed[name]?.(value) : { [name]: value },
   );
-  const own = servers.map((slug) => ({ type: "mcp", server_label: `${labelStart}${slug}` }));
+  const toLabels = (kind: keyof typeof labelStarts) => named[kind].map((slug) => `${labelStarts[kind]}${slug}`);
+  const labels = [...toLabels("servers"), ...toLabels("prompts")];
+  const own = labels.map((server_label) => ({ type: "mcp", server_label }));
   return { ...Object.assign({}, ...members), tools: [...objectsOf(tools).map(toTool), ...own] };
 }
 
@@ -72,7 +78,7 @@ function addItem(answer: Answer, item: JsonObject): Answer {
   if (item.type !== "mcp_call") return answer;
   const isError = item.error !== null && item.error !== undefined;
   const ran = {
-    server: textOf(item.server_label).replace(labelStart, ""),
+    server: textOf(item.server_label).replace(/^@gateway-(?:mcp|prompts)\//, ""),
     name: textOf(item.name),
     arguments: textOf(item.arguments),
     output: textOf(isError ? item.error : item.output),

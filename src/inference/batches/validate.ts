@@ -1,7 +1,7 @@
 import { objectsIn } from "../../lib/json.ts";
 import { type Line, readLines } from "../../lib/lines.ts";
 import type { BatchError } from "../../schemas/batches.ts";
-import { slugIn } from "../facts/server-labels.ts";
+import { isOwnLabel } from "../facts/server-labels.ts";
 import { isOwnFileTool } from "../facts/store-ids.ts";
 import { batchEndpoints, isBlank, maxLineBytes, parseLine } from "./lines.ts";
 
@@ -29,7 +29,7 @@ interface LineDefaults {
 
 /** Whether a request names a vector store of the gateway, or an MCP server of the workspace. */
 function offersOwnTool({ tools }: Readonly<Record<string, unknown>>): boolean {
-  return objectsIn(tools).some((tool) => isOwnFileTool(tool) || slugIn(tool.server_label) !== undefined);
+  return objectsIn(tools).some((tool) => isOwnFileTool(tool) || isOwnLabel(tool.server_label));
 }
 
 /** Reads the whole input of a batch and reports what is wrong with it. */

@@ -170,3 +170,20 @@ export async function callStore(
   const response = await sendOwn(path, init, context, { ignoresConfig: true });
   return { status: response.status, answer: await readAnswer(response) };
 }
+
+/**
+ * Answers a saved prompt as its address would: with the caller's rights, limits, guardrails and log row. A prompt without a
+ * provider goes where the request goes.
+ *
+ * @throws If its answer is too large, or the caller left.
+ */
+export async function callPrompt(
+  { reference, hasProvider }: { readonly reference: string; readonly hasProvider: boolean },
+  body: Item,
+  context: CallerContext,
+): Promise<{ status: number; answer: Item }> {
+  const headers = hasProvider ? searchHeaders(context) : { ...ownHeaders(context), ...credentialOf(context) };
+  const path = `/v1/prompts/${encodeURIComponent(reference)}/completions`;
+  const response = await sendOwn(path, { headers, body: JSON.stringify(body) }, context);
+  return { status: response.status, answer: await readAnswer(response) };
+}

@@ -1,7 +1,7 @@
 import type { CallerContext } from "../../context.ts";
 import { isObject, objectsIn, stringOf } from "../../lib/json.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
-import { slugIn } from "../facts/server-labels.ts";
+import { serverOf, slugIn } from "../facts/server-labels.ts";
 import { type ServerTool, ServerTools, type ToolOutcome, toPlainName } from "./mcp-tools.ts";
 import type { OwnCall, ResponsesKit } from "./responses-kit.ts";
 
@@ -20,7 +20,7 @@ function readAllowed({ allowed_tools: allowed }: Item): (name: string) => boolea
 
 /** Calls of earlier responses, as calls of functions; lists are left out. */
 export function toPlainMcpItems(item: Item): Item[] {
-  const slug = slugIn(item.server_label);
+  const slug = serverOf(item.server_label);
   if (slug === undefined) return [item];
   if (item.type === "mcp_list_tools") return [];
   if (item.type !== "mcp_call") return [item];
@@ -43,7 +43,7 @@ function toListedTool({ name, description, inputSchema, annotations }: ServerToo
 }
 
 /** Events of a call that begins. */
-function toBegunEvents(item: Item, output_index: number): Item[] {
+export function toBegunEvents(item: Item, output_index: number): Item[] {
   const place = { output_index, item_id: item.id };
   return [
     { type: "response.output_item.added", output_index, item: { ...item, arguments: "" } },
@@ -51,6 +51,29 @@ function toBegunEvents(item: Item, output_index: number): Item[] {
     { type: "response.mcp_call_arguments.delta", ...place, delta: item.arguments },
     { type: "response.mcp_call_arguments.done", ...place, arguments: item.arguments },
   ];
+}
+
+/** Events of a call that ended. */
+export function toEndedEvents(item: Item, output_index: number): readonly Item[] {
+  return [
+    { type: `response.mcp_call.${String(item.status)}`, output_index, item_id: item.id },
+    { type: "response.output_item.done", output_index, item },
+  ];
+}
+
+/** A call as an item of the response. */
+export function toCallItem(named: Item, { id, text }: OwnCall, outcome: ToolOutcome | undefined): Item {
+  const { isError = false } = outcome ?? {};
+  return {
+    id,
+    type: "mcp_call",
+    ...named,
+    arguments: text,
+    output: outcome && !isError ? outcome.text : null,
+    error: outcome && isError ? outcome.text : null,
+    approval_request_id: null,
+    status: outcome ? (isError ? "failed" : "completed") : "in_progress",
+  };
 }
 
 /** MCP servers of the workspace as tools of a request of the Responses API. */
@@ -107,28 +130,12 @@ export class ServerKit implements ResponsesKit {
     return this.#tools.callAll(made);
   }
 
-  toItem({ id, name, text }: OwnCall, outcome: ToolOutcome | undefined): Item {
-    const tool = this.#tools.find(name);
-    const { isError = false } = outcome ?? {};
-    return {
-      id,
-      type: "mcp_call",
-      server_label: `@gateway-mcp/${tool?.server}`,
-      name: tool?.name,
-      arguments: text,
-      output: outcome && !isError ? outcome.text : null,
-      error: outcome && isError ? outcome.text : null,
-      approval_request_id: null,
-      status: outcome ? (isError ? "failed" : "completed") : "in_progress",
-    };
+  toItem(call: OwnCall, outcome: ToolOutcome | undefined): Item {
+    const tool = this.#tools.find(call.name);
+    return toCallItem({ server_label: `@gateway-mcp/${tool?.server}`, name: tool?.name }, call, outcome);
   }
 
   toBegun = toBegunEvents;
 
-  toEnded(item: Item, output_index: number): readonly Item[] {
-    return [
-      { type: `response.mcp_call.${String(item.status)}`, output_index, item_id: item.id },
-      { type: "response.output_item.done", output_index, item },
-    ];
-  }
+  toEnded = toEndedEvents;
 }

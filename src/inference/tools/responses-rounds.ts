@@ -5,7 +5,7 @@ import type { StoreResponse, StreamError } from "../../dialects/types.ts";
 import { finiteNumber, isObject, objectsIn, parseJson, stringOf } from "../../lib/json.ts";
 import type { Reply } from "../../lib/reply.ts";
 import type { ResponsesRequest } from "../../schemas/responses.ts";
-import { slugIn } from "../facts/server-labels.ts";
+import { isOwnLabel } from "../facts/server-labels.ts";
 import { isOwnFileTool } from "../facts/store-ids.ts";
 import { requireBeta, type ToolOutcome } from "./mcp-tools.ts";
 import { planWebSearch } from "./plan-search.ts";
@@ -13,6 +13,7 @@ import { AnnotatedItems, type TextRules } from "./responses-annotations.ts";
 import { FileKit, isOwnFileSearch, toPlainFileSearch } from "./responses-files.ts";
 import type { OwnCall, ResponsesKit } from "./responses-kit.ts";
 import { isServerTool, ServerKit, toPlainMcpItems } from "./responses-mcp.ts";
+import { isPromptTool, PromptKit } from "./responses-prompts.ts";
 import { isOwnSearch, SearchKit, toolsOf, toPlainSearch } from "./responses-search.ts";
 import { runRounds } from "./run-rounds.ts";
 import { isOpenaiSearch } from "./search-wish.ts";
@@ -272,9 +273,11 @@ class ResponsesRounds implements RoundForm {
   }
 }
 
-/** Whether a request may use tools that the gateway runs: MCP servers of the workspace, a search of the web or of files. */
+/** Whether a request may use tools that the gateway runs: MCP servers and prompts of the workspace, a search of the web or of files. */
 export function mayUseTools(request: Pick<ResponsesRequest, "tools" | "input">): boolean {
-  return toolsOf(request).some((tool) => isServerTool(tool) || isOpenaiSearch(tool) || isOwnFileTool(tool));
+  return toolsOf(request).some(
+    (tool) => isServerTool(tool) || isPromptTool(tool) || isOpenaiSearch(tool) || isOwnFileTool(tool),
+  );
 }
 
 /**
@@ -288,6 +291,10 @@ export async function planTools(request: ResponsesRequest, context: CallerContex
   if (tools.some(isServerTool)) {
     requireBeta(context, "tools");
     kits.push(new ServerKit(request, context));
+  }
+  if (tools.some(isPromptTool)) {
+    requireBeta(context, "tools");
+    kits.push(new PromptKit(request, context));
   }
   const settings = tools.some(isOpenaiSearch) ? await planWebSearch("responses", request, context) : undefined;
   if (settings) kits.push(new SearchKit(request, settings, context));
@@ -315,8 +322,7 @@ export function runTools(
 
 /** The items of a conversation without calls of tools of the gateway, which no provider knows. */
 export function withoutOwnCalls(input: ResponsesRequest["input"]): ResponsesRequest["input"] {
-  const isOwn = (item: Item): boolean =>
-    slugIn(item.server_label) !== undefined || isOwnSearch(item) || isOwnFileSearch(item);
+  const isOwn = (item: Item): boolean => isOwnLabel(item.server_label) || isOwnSearch(item) || isOwnFileSearch(item);
   if (!Array.isArray(input) || !input.some(isOwn)) return input;
   return input.flatMap((item: Item) => toPlainItems(item)) as ResponsesRequest["input"]; // items have no fixed members
 }

@@ -84,6 +84,7 @@ function withBody(state: Playground, body: JsonObject, column: Column): Playgrou
   return {
     ...state,
     servers: [],
+    prompts: [],
     shared: true,
     messages,
     tools,

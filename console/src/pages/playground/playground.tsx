@@ -27,7 +27,7 @@ import {
   usePlayground,
   withColumn,
 } from "./state.ts";
-import { ServersField, ToolsField } from "./tools-field.tsx";
+import { PromptsField, ServersField, ToolsField } from "./tools-field.tsx";
 
 const words = text.playground;
 
@@ -151,6 +151,7 @@ function Shared({ state, update }: { readonly state: Playground; readonly update
       shared,
       columns: shared ? before.columns : before.columns.map((column) => ({ ...column, messages: before.messages })),
     }));
+  const hasTools = state.tools.trim() !== "" || state.servers.length + state.prompts.length > 0;
   const hasMessages = state.shared && state.columns.some(({ target }) => target.kind !== "prompt");
   return (
     <Section
@@ -183,13 +184,17 @@ function Shared({ state, update }: { readonly state: Playground; readonly update
             aria-expanded={open}
             leftSection={<Icon name="tool" size={14} />}
           >
-            {state.tools.trim() === "" && state.servers.length === 0 ? words.addTools : words.tools}
+            {hasTools ? words.tools : words.addTools}
           </Button>
-          <Collapse expanded={open || state.tools.trim() !== "" || state.servers.length > 0}>
+          <Collapse expanded={open || hasTools}>
             <Box mt="xs">
               <ServersField
                 value={state.servers}
                 onChange={(servers) => update((before) => ({ ...before, servers }))}
+              />
+              <PromptsField
+                value={state.prompts}
+                onChange={(prompts) => update((before) => ({ ...before, prompts }))}
               />
               <ToolsField value={state.tools} onChange={(tools) => update((before) => ({ ...before, tools }))} />
             </Box>

@@ -107,8 +107,8 @@ export function toRequest(state: Playground, column: Column): ModelRequest {
   const messages = conversationOf(state, column).map(toWire);
   if (messages.length === 0) throw new Error(words.noMessages);
   const body = { messages, ...shared };
-  const { servers } = state;
-  if (servers.length === 0) return { path: "/v1/chat/completions", headers: headersOf(column), body };
+  const { servers, prompts } = state;
+  if (servers.length + prompts.length === 0) return { path: "/v1/chat/completions", headers: headersOf(column), body };
   const headers = { ...headersOf(column), ...serverToolsHeaders };
-  return { path: "/v1/responses", headers, body: toResponsesBody(body, servers) };
+  return { path: "/v1/responses", headers, body: toResponsesBody(body, { servers, prompts }) };
 }

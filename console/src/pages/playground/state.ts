@@ -56,6 +56,8 @@ export interface Playground {
   readonly tools: string;
   /** Slugs of MCP servers whose tools the gateway runs. */
   readonly servers: readonly string[];
+  /** Saved prompts that models may call, `slug` or `slug@version`: the gateway runs them. */
+  readonly prompts: readonly string[];
   readonly stream: boolean;
 }
 
@@ -93,6 +95,7 @@ export function createPlayground(): Playground {
     shared: true,
     tools: "",
     servers: [],
+    prompts: [],
     stream: true,
   };
 }

@@ -149,6 +149,7 @@ export function readContents(contents: JsonObject): Playground {
     shared: contents.shared !== false,
     tools: textOf(contents.tools),
     servers: stringsOf(contents.servers),
+    prompts: stringsOf(contents.prompts),
     stream: contents.stream !== false,
   };
 }

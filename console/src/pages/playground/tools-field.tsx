@@ -2,7 +2,7 @@ import { Button, MultiSelect } from "@mantine/core";
 import type { ReactNode } from "react";
 import { CodeField } from "@/components/code-field.tsx";
 import { text } from "@/text/text.ts";
-import { useServers } from "./choices.ts";
+import { usePrompts, useServers } from "./choices.ts";
 
 const words = text.playground;
 
@@ -51,6 +51,33 @@ export function ServersField({ value, onChange }: ServersFieldProps): ReactNode 
       description={words.serversHint}
       mb="sm"
       data={[...servers]}
+      value={[...value]}
+      onChange={onChange}
+      searchable
+      clearable
+      hidePickedOptions
+    />
+  );
+}
+
+interface PromptsFieldProps {
+  /** `slug` or `slug@version`. */
+  readonly value: readonly string[];
+  readonly onChange: (prompts: readonly string[]) => void;
+}
+
+/** Saved prompts that the model may call: the gateway answers them with their own model. */
+export function PromptsField({ value, onChange }: PromptsFieldProps): ReactNode {
+  const prompts = usePrompts();
+  if (prompts.length === 0 && value.length === 0) return null;
+  const known = new Set(prompts.map((prompt) => prompt.value));
+  const others = value.filter((one) => !known.has(one)).map((one) => ({ value: one, label: one }));
+  return (
+    <MultiSelect
+      label={words.promptTools}
+      description={words.promptToolsHint}
+      mb="sm"
+      data={[...prompts, ...others]}
       value={[...value]}
       onChange={onChange}
       searchable

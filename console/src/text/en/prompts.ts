@@ -119,6 +119,9 @@ export const prompts = {
     toolsPlaceholder: '[{"type": "function", "function": {"name": …}}]',
     formats: { text: "Text", json_object: "JSON", json_schema: "JSON after a schema" },
     servers: "MCP servers",
+    promptTools: "Prompts as tools",
+    promptToolsHint:
+      "The model may call these saved prompts. The gateway answers each with its own model, and logs it.",
     serversHint: "The gateway runs their tools for the model. The request goes to the Responses API.",
     noStop: "Stop sequences cannot be used together with MCP servers",
     insertExample: "Insert an example",
