@@ -2,9 +2,14 @@ import { resolve } from "node:path";
 import react from "@vitejs/plugin-react";
 import { defineConfig } from "vite";
 
+/** Parts of the log and of records that pages without a form have too. */
+const isShared =
+  /[\\/]src[\\/](?:pages[\\/]logs[\\/](?:columns|row|time-filter|filter|analytics-filters|logs\.module|views[\\/](?:data|local|question|views))|resources[\\/](?:health|key-names|scope-presets))/;
+
 /** What pages without a form are made of: no part of an editor, a chart, Markdown or a form. */
 function isPart(id: string): boolean {
   if (/[\\/](?:drawn-chart|code-diff|code-mirror|markdown|json-schema)\.tsx?$/.test(id)) return false;
+  if (isShared.test(id)) return true;
   if (/[\\/](?:NumberInput|MultiSelect|TagsInput|Textarea)[\\/]/.test(id)) return false;
   if (/[\\/]console[\\/]src[\\/]/.test(id)) return !/[\\/]src[\\/](?:pages|records|resources|chat)[\\/]/.test(id);
   return /[\\/]node_modules[\\/](?:@mantine[\\/](?!charts)|@floating-ui|@tanstack|react-(?:remove|style|transition))/.test(
@@ -15,6 +20,17 @@ function isPart(id: string): boolean {
 /** What forms and pages of records are made of. */
 const isForm =
   /[\\/](?:src[\\/](?:resources|records|chat)[\\/]|(?:NumberInput|MultiSelect|TagsInput|Textarea)[\\/]|react-number-format|react-textarea)/;
+
+/** The code editor, and the parts of configs that pages of configs, prompts and the playground have. */
+const isEditor =
+  /[\\/](?:@codemirror|@lezer|code-mirror\.tsx|json-schema\.ts)|[\\/]pages[\\/](?:configs[\\/](?!(?:configs|list|detail|new)\.)|playground[\\/](?:choices|model-field))/;
+
+/** Pages of a prompt, which share most of their parts. */
+const isPrompting =
+  /[\\/]pages[\\/](?:prompts[\\/](?:prompt-editor|labels-of|detail|new)\.|playground[\\/]tools-field)/;
+
+/** Tabs of MCP servers and integrations, of which a page shows several at once. */
+const isTab = /[\\/]sections[\\/](?:capabilities|connections|integration-access|mcp-connect|models|user-access)\./;
 
 const gateway = process.env.GATEWAY_URL ?? "http://127.0.0.1:8787";
 
@@ -27,7 +43,7 @@ export default defineConfig(({ command }) => ({
   build: {
     outDir: resolve(import.meta.dirname, "../dist/console"),
     emptyOutDir: true,
-    // Fonts and icons stay files: the Content-Security-Policy takes no data URL for scripts or styles.
+    // Fonts stay files: the Content-Security-Policy takes no data URL for scripts or styles.
     assetsInlineLimit: 0,
     target: "es2023",
     modulePreload: { polyfill: false },
@@ -42,20 +58,10 @@ export default defineConfig(({ command }) => ({
             { name: "frame", tags: ["$initial"], priority: 3 },
             { name: "parts", test: isPart, minShareCount: 2, priority: 2 },
             { name: "forms", test: isForm, minShareCount: 2, priority: 1 },
-            {
-              name: "rows",
-              test: /[\\/]pages[\\/]logs[\\/](?:columns|row|time-filter|filter|analytics-filters|logs\.module|views[\\/](?:data|local|question|views))/,
-              minShareCount: 2,
-              priority: 1,
-            },
             { name: "analytics", test: /[\\/]pages[\\/]analytics[\\/]/, priority: 1 },
-            {
-              name: "configs",
-              test: /[\\/]pages[\\/](?:configs|playground[\\/]choices)/,
-              minShareCount: 2,
-              priority: 1,
-            },
-            { name: "editor", test: /[\\/](?:@codemirror|@lezer|code-mirror\.tsx|json-schema\.ts)/, priority: 0 },
+            { name: "editor", test: isEditor, priority: 1 },
+            { name: "prompting", test: isPrompting, priority: 0 },
+            { name: "tabs", test: isTab, priority: 0 },
           ],
         },
       },

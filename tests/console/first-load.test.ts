@@ -20,12 +20,12 @@ function staticFiles(name: string, found = new Set<string>()): ReadonlySet<strin
   return found;
 }
 
-test("the first page is one script of at most 220 KB in gzip, one style sheet and an icon", { skip }, () => {
+test("the first page is one script of at most 220 KB in gzip and one style sheet", { skip }, () => {
   const page = readFileSync(join(build, "index.html"), "utf8");
   const loaded = [...page.matchAll(/(?:src|href)="\.\/([^"]+)"/g)].map(([, name = ""]) => name);
   assert.deepEqual(
     loaded.map((name) => name.replace(/^.*\./, "")).toSorted(),
-    ["css", "js", "svg"],
+    ["css", "js"],
     "each further file is a request more",
   );
   const script = loaded.find((name) => name.endsWith(".js")) ?? "";

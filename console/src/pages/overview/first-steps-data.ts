@@ -53,6 +53,9 @@ export function useStored() {
   const request = useQuery<string | null>({
     queryKey: ["first-steps", "request", place?.logs],
     enabled: isChosen,
+    // the steps are shown because there is none yet
+    initialData: null,
+    staleTime: pollMs,
     refetchInterval: ({ state }) => (typeof state.data === "string" ? false : pollMs),
     queryFn: async ({ signal }) => {
       const { data } = await get("/v1/logs", { query: { ...firstRow, ...place?.logs }, signal });
