@@ -43,7 +43,7 @@ export async function readFigureAccess(context: CallerContext): Promise<Pick<Log
 }
 
 /** The fields that the caller's organisation denies. */
-async function readDenied({
+export async function readDenied({
   principal: { organisationId },
   services: { control },
 }: CallerContext): Promise<DeniedFields> {

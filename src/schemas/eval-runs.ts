@@ -148,8 +148,8 @@ const EvalRun = v.object({
   total: v.number(),
   done: v.number(),
   failed: v.number(),
-  /** Of answers and judges. */
-  cost: v.number(),
+  /** Of answers and judges; null where the organisation denies it. */
+  cost: v.nullable(v.number()),
   /** The variant that was made the default. */
   promoted: v.nullable(v.string()),
   created_by: v.string(),
@@ -167,12 +167,12 @@ const VariantTotals = v.object({
   errors: v.number(),
   /** US cents. */
   mean_cost: v.nullable(v.number()),
-  cost: v.number(),
+  cost: v.nullable(v.number()),
   /** Milliseconds, of answers that are no errors. */
   p50_latency: v.nullable(v.number()),
   p95_latency: v.nullable(v.number()),
-  input_tokens: v.number(),
-  output_tokens: v.number(),
+  input_tokens: v.nullable(v.number()),
+  output_tokens: v.nullable(v.number()),
   /** Share of decided checks that passed, of all and of each by its name. */
   pass_rate: v.nullable(v.number()),
   checks: v.record(v.string(), v.nullable(v.number())),

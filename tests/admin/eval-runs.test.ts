@@ -27,7 +27,7 @@ interface Run {
   total: number;
   done: number;
   failed: number;
-  cost: number;
+  cost: number | null;
   variants: { name: string; prompt?: string }[];
   totals: VariantTotals[];
   winner: string | null;
@@ -135,7 +135,7 @@ test("a set is run against two models with every kind of check, and the better o
   assert.deepEqual([good?.answers, good?.errors, good?.input_tokens], [3, 1, 2_000]);
   assert.ok(Number(good?.mean_cost) > Number(small?.mean_cost) && Number(small?.mean_cost) > 0);
   // judges cost too
-  assert.ok(run.cost > Number(good?.cost) + Number(small?.cost));
+  assert.ok(Number(run.cost) > Number(good?.cost) + Number(small?.cost));
   assert.ok(Number(good?.p95_latency) >= Number(good?.p50_latency));
 
   const results = await resultsOf(id);
@@ -198,6 +198,40 @@ test("users rate answers, and results are exported without formulas", async () =
     [{ example: 0, variant: "better", rating: 5 }, "400 AB01 rating"],
   ] as const) {
     assert.equal(await problem(gateway, `POST /eval-runs/${id}/ratings`, { key, body }), wanted);
+  }
+});
+
+test("figures that the organisation denies show nowhere in a run, its winner or its files", async () => {
+  const set = await saveSet([question("France"), question("Peru")]);
+  const id = await start({ example_set: set, variants: [better, smaller], winner_by: "cost" });
+  const open = await ended(id);
+  assert.ok(open.cost !== null && open.totals.every(({ cost }) => Number(cost) > 0));
+  const { data } = await done<{ data: { id: string } }>(call(gateway, "GET /organisations/self", { key: adminKey }));
+  const deny = (deniedFields: string[]) =>
+    done(
+      call(gateway, `PUT /organisations/${data.id}`, { key: adminKey, body: { export_settings: { deniedFields } } }),
+    );
+  await deny(["cost", "response_time", "req_units", "response_status_code"]);
+  try {
+    const run = await read(id);
+    assert.equal(run.cost, null);
+    // the cheaper one won; without cost and latency nothing decides but the order
+    assert.deepEqual([open.winner, run.winner], ["smaller", "better"]);
+    const hidden = ["cost", "mean_cost", "p50_latency", "p95_latency", "input_tokens", "output_tokens"] as const;
+    for (const totals of run.totals) assert.ok(hidden.every((name) => totals[name] === null));
+    const { data: runs } = await done<{ data: Run[] }>(call(gateway, "GET /eval-runs", { key }));
+    assert.ok(runs.every(({ cost, status }) => cost === null && status !== null));
+    for (const { answers } of await resultsOf(id)) {
+      for (const { cost, latency_ms, input_tokens, output_tokens, status, text } of answers) {
+        assert.deepEqual([cost, latency_ms, input_tokens, output_tokens, status], [null, null, null, null, null]);
+        assert.ok(text);
+      }
+    }
+    const headers = { "x-gateway-api-key": key };
+    const csv = await (await gateway.fetch(`/v1/eval-runs/${id}/export?format=csv`, { headers })).text();
+    assert.match(csv, /better,,Paris,,,,,,/);
+  } finally {
+    await deny([]);
   }
 });
 

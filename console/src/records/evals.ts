@@ -212,7 +212,13 @@ export const evalRuns = defineResource({
     { label: fields.name, of: nameOfRun, track: "minmax(10rem, 2fr)" },
     { label: text.common.status, of: ({ status }) => status, kind: "status", track: "7rem" },
     { label: ofRuns.progress, of: progressOf, track: "minmax(8rem, 1fr)" },
-    { label: ofRuns.cost, of: ({ cost }) => cost / 100, kind: "dollars", track: "7rem", wide: true },
+    {
+      label: ofRuns.cost,
+      of: ({ cost }) => (cost === null ? null : cost / 100),
+      kind: "dollars",
+      track: "7rem",
+      wide: true,
+    },
     { label: fields.created, of: (row) => row.created_at, kind: "ago", track: "8rem", wide: true },
   ],
   facts: [
@@ -220,7 +226,7 @@ export const evalRuns = defineResource({
     { label: ofRuns.progress, of: progressOf },
     { label: ofRuns.winner, of: ({ winner }) => winner, empty: fields.none },
     { label: ofRuns.winnerBy, of: (row) => ofRuns.winnerRules[row.winner_by] },
-    { label: ofRuns.cost, of: ({ cost }) => cost / 100, kind: "dollars" },
+    { label: ofRuns.cost, of: ({ cost }) => (cost === null ? null : cost / 100), kind: "dollars" },
     { label: ofRuns.budget, of: (row) => formatDollars(row.budget_usd) },
     { label: ofRuns.set, of: (row) => row.set_id, kind: "id" },
     { label: ofRuns.version, of: ({ version }) => version, kind: "number" },

@@ -1,5 +1,6 @@
 import type { WorkspaceView } from "../../control/resources.ts";
 import type { EvalRunRow } from "../../db/tables/evals.ts";
+import { readDenied } from "../../endpoint/log-access.ts";
 import { requireScopes } from "../../endpoint/role.ts";
 import type { AdminEndpoint } from "../../endpoint.ts";
 import { jsonReply } from "../../lib/reply.ts";
@@ -35,6 +36,7 @@ import {
 import { shownBy } from "../core/shown-row.ts";
 import { createRunKey } from "./answer-seal.ts";
 import { lateHooks, onlyNamed, writtenHooks } from "./checks.ts";
+import { withoutDeniedFigures } from "./denied-figures.ts";
 import { readExamples } from "./example-files.ts";
 import { findVersion } from "./example-sets.ts";
 import { writeResults } from "./export-results.ts";
@@ -42,7 +44,7 @@ import { requireExamplesSeen } from "./log-examples.ts";
 import { promoteVariant } from "./promote.ts";
 import { removeRuns } from "./remove-runs.ts";
 import { readResults } from "./results.ts";
-import { findWinner, listTotals } from "./totals.ts";
+import { findWinner, readTotals } from "./totals.ts";
 
 /** Most runs of an organisation at a time. */
 const maxRunning = 10;
@@ -172,8 +174,9 @@ async function createRun(call: AdminCall<CreateEvalRun>, { tenant, id }: NewPlac
 }
 
 async function showRun({ row }: FoundRun, { context }: AdminCall<undefined>): Promise<AnswerOf<typeof EvalRunDetail>> {
-  const totals = listTotals(row, await context.services.evalRuns.store.figures(row));
-  return { ...toRun(row), totals, winner: findWinner(row, totals) };
+  const totals = await readTotals(row, context);
+  const run = withoutDeniedFigures(toRun(row), await readDenied(context));
+  return { ...run, totals, winner: findWinner(row, totals) };
 }
 
 async function cancelRun({ stores, now, context }: AdminCall<undefined>, { row, tenant }: FoundRun) {
@@ -268,7 +271,10 @@ export const evalRunEndpoints: readonly AdminEndpoint[] = [
       const setId = readText(query, "set_id");
       return setId === undefined ? {} : { where: { setId } };
     },
-    show: (rows) => rows.map(toRun),
+    async show(rows, { context }) {
+      const denied = await readDenied(context);
+      return rows.map((row) => withoutDeniedFigures(toRun(row), denied));
+    },
   }),
   kind.create({
     summary: "Run an example set against variants",

@@ -8,7 +8,7 @@ import { isObject, objectsIn, parseJson, stringOrEmpty } from "../../lib/json.ts
 import { readPromptReference, readVersionNumber } from "../../prompts/reference.ts";
 import type { PromoteVariant, StoredVariant } from "../../schemas/eval-runs.ts";
 import { refuseField } from "../core/request.ts";
-import { findWinner, listTotals } from "./totals.ts";
+import { findWinner, readTotals } from "./totals.ts";
 
 /** Largest response that is read. */
 const maxAnswerBytes = 4 * 1024 * 1024;
@@ -94,8 +94,8 @@ function chooseVariant(row: EvalRunRow, named: string | undefined, winner: strin
  * @throws {GatewayError} As the route that makes the change.
  */
 export async function promoteVariant(row: EvalRunRow, body: PromoteVariant, context: CallerContext): Promise<Promoted> {
-  const figures = await context.services.evalRuns.store.figures(row);
-  const { name: variant, ...own } = chooseVariant(row, body.variant, findWinner(row, listTotals(row, figures)));
+  const winner = findWinner(row, await readTotals(row, context));
+  const { name: variant, ...own } = chooseVariant(row, body.variant, winner);
   if (own.prompt !== undefined) {
     if (body.config !== undefined) refuseField("config", "cannot be given: the variant has a prompt");
     return { variant, changed: "prompt", slug: await promotePrompt(own.prompt, context) };

@@ -1,9 +1,11 @@
 import type { EvalAnswerRow, EvalRunRow } from "../../db/tables/evals.ts";
+import { readDenied } from "../../endpoint/log-access.ts";
 import { toCents } from "../../pricing/cost.ts";
 import type { EvalAnswer, EvalResult } from "../../schemas/eval-runs.ts";
 import type { AdminCall } from "../core/endpoint.ts";
 import { requireFound } from "../core/request.ts";
 import { AnswerSeal } from "./answer-seal.ts";
+import { withoutDeniedFigures } from "./denied-figures.ts";
 import { readExamples } from "./example-files.ts";
 import { expectedText, inputText } from "./example-strings.ts";
 import { requireExamplesSeen } from "./log-examples.ts";
@@ -68,6 +70,7 @@ export async function readResults(
   await requireExamplesSeen(context, version);
   const examples = await readExamples(version, context.services);
   const seal = await AnswerSeal.of(row, context.services.control);
+  const denied = await readDenied(context);
   const between = { column: "example" as const, from: offset, to: offset + limit };
   const answers = await stores.evalAnswers.all(tenant, { where: { runId: row.id }, between });
   const results: EvalResult[] = [];
@@ -80,13 +83,11 @@ export async function readResults(
       expected: expectedText(example) ?? null,
       metadata: example.metadata ?? {},
       answers: await Promise.all(
-        row.variants.map(({ name }, variant) =>
-          toAnswer(
-            name,
-            own.find((answer) => answer.variant === variant),
-            seal,
-          ),
-        ),
+        row.variants.map(async ({ name }, variant) => {
+          const answered = own.find((answer) => answer.variant === variant);
+          const answer = withoutDeniedFigures(await toAnswer(name, answered, seal), denied);
+          return denied.has("response_status_code") ? { ...answer, status: null } : answer;
+        }),
       ),
     });
   }

@@ -1,7 +1,10 @@
+import type { CallerContext } from "../../context.ts";
 import type { AnswerFigures } from "../../db/stores/eval-runs.ts";
 import type { EvalRunRow } from "../../db/tables/evals.ts";
+import { readDenied } from "../../endpoint/log-access.ts";
 import { toCents } from "../../pricing/cost.ts";
 import type { VariantTotals } from "../../schemas/eval-runs.ts";
+import { withoutDeniedFigures } from "./denied-figures.ts";
 
 /** The value that this part of the sorted values does not exceed; null without any. */
 function percentile(sorted: readonly number[], part: number): number | null {
@@ -41,16 +44,15 @@ function totalsOf(variant: string, answers: readonly AnswerFigures[], checks: re
   };
 }
 
-/** What the answers of each variant add up to. */
-export function listTotals({ variants, checks }: EvalRunRow, answers: readonly AnswerFigures[]): VariantTotals[] {
-  const names = checks.map(({ name }) => name);
-  return variants.map(({ name }, index) =>
-    totalsOf(
-      name,
-      answers.filter(({ variant }) => variant === index),
-      names,
-    ),
-  );
+/** What the answers of each variant add up to, without what the organisation denies: that decides no winner either. */
+export async function readTotals(row: EvalRunRow, context: CallerContext): Promise<VariantTotals[]> {
+  const answers = await context.services.evalRuns.store.figures(row);
+  const denied = await readDenied(context);
+  const names = row.checks.map(({ name }) => name);
+  return row.variants.map(({ name }, index) => {
+    const own = answers.filter(({ variant }) => variant === index);
+    return withoutDeniedFigures(totalsOf(name, own, names), denied);
+  });
 }
 
 const highest = (value: number | null): number => -(value ?? Number.NEGATIVE_INFINITY);
