@@ -1,8 +1,11 @@
 // Example sets and runs in a real browser: 20 examples over two models with a verdict, a rating, a winner.
 
 import assert from "node:assert/strict";
+import { Buffer } from "node:buffer";
 import { after, before, test } from "node:test";
+import { eventually } from "../support/eventually.ts";
 import { findings } from "./axe.ts";
+import { chat } from "./data.ts";
 import {
   assertClean,
   type ConsoleStand,
@@ -101,5 +104,38 @@ test("20 examples are run over two models, judged, rated, compared and promoted"
   await page.setViewportSize({ width: 390, height: 844 });
   assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390);
   assert.equal(await page.evaluate(() => Reflect.get(globalThis, "wasRun")), undefined);
+  assertClean(one);
+});
+
+test("requests that the log shows become examples, and a file their next version", { skip: noConsole }, async () => {
+  const one = await stand.signIn(stand.gateway.workspaceKey);
+  const { page } = one;
+  for (const content of ["One", "Two", "Three"]) await chat(stand, content, { model: "echo-log" });
+  await eventually("the rows are stored", async () => {
+    const { data } = await stand.call("GET /v1/logs?model=echo-log", stand.gateway.workspaceKey);
+    return Array.isArray(data) && data.length === 3;
+  });
+  await one.open("/logs?model=echo-log");
+  await page.locator("[data-index='2']").waitFor();
+  await page.getByRole("button", { name: "Save as examples" }).click();
+  const dialog = page.getByRole("dialog", { name: "Save as examples" });
+  await dialog.getByLabel("Name").fill("Of the log");
+  await dialog.getByRole("button", { name: "Save as examples" }).click();
+  await page.getByRole("heading", { level: 1, name: "Of the log" }).waitFor();
+  await page.getByRole("table", { name: "Examples of version 1" }).waitFor();
+  assert.equal(await page.getByRole("table", { name: "Examples of version 1" }).getByRole("row").count(), 4);
+
+  const upload = async (content: string) => {
+    const [chooser] = await Promise.all([
+      page.waitForEvent("filechooser"),
+      page.getByRole("button", { name: "New version from a file" }).click(),
+    ]);
+    await chooser.setFiles({ name: "a.jsonl", mimeType: "application/jsonl", buffer: Buffer.from(content) });
+  };
+  await upload(`{"body": {"messages": []}}\n\n{${planted}`);
+  await page.getByText("Line 3 is no JSON").waitFor();
+  await upload(`{"body": {"messages": [{"role": "user", "content": "Hi"}]}, "expected": "Hello"}\n`);
+  await page.getByRole("table", { name: "Versions" }).getByRole("row").nth(2).waitFor();
+  assert.deepEqual(await findings(one), []);
   assertClean(one);
 });

@@ -3,12 +3,12 @@ import { useMemo } from "react";
 import { get } from "@/api/client.ts";
 import { useSession } from "@/session/context.tsx";
 
-/** Names of API keys by their ids, as far as the viewer may list keys. */
-export function useKeyNames(): ReadonlyMap<string, string> {
+/** Names of API keys by their ids, as far as the viewer may list keys; none before they are wanted. */
+export function useKeyNames(isWanted = true): ReadonlyMap<string, string> {
   const { can } = useSession();
   const { data } = useQuery({
     queryKey: ["api-keys", "names"],
-    enabled: can("GET /v1/api-keys"),
+    enabled: isWanted && can("GET /v1/api-keys"),
     staleTime: 60_000,
     queryFn: ({ signal }) => get("/v1/api-keys", { query: { page_size: 100, current_page: 0 }, signal }),
   });

@@ -26,7 +26,8 @@ const words = text.analytics;
 export default function Analytics(): ReactNode {
   const search = useSearchParams();
   const change = useChangeSearch();
-  const names = useKeyNames();
+  // a filter, or what figures are grouped by
+  const names = useKeyNames(Object.entries(search).some((pair) => pair.some((one) => one?.startsWith("api_key"))));
   const { waits, ...opened } = useOpenedView("analytics");
   const [now, setNow] = useState(() => Date.now());
   const period = readPeriod(search, now, "7d");

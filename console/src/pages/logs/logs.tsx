@@ -11,6 +11,7 @@ import { formatNumber } from "@/lib/format.ts";
 import { readPeriod } from "@/lib/period.ts";
 import { type Search, useChangeSearch, useSearchParams } from "@/lib/search.ts";
 import { useKeyNames } from "@/resources/key-names.ts";
+import { useSession } from "@/session/context.tsx";
 import { useLogScope } from "@/session/log-scope.ts";
 import { useWorkspace } from "@/session/workspace.tsx";
 import { text } from "@/text/text.ts";
@@ -37,6 +38,7 @@ import { ViewNotices, ViewsMenu } from "./views/views-menu.tsx";
 // what is not part of the first view is loaded when it is asked for
 const LogDrawer = lazy(() => import("./drawer.tsx"));
 const Totals = lazy(() => import("./totals.tsx"));
+const SaveExamples = lazy(() => import("./save-examples.tsx"));
 const ColumnsMenu = lazy(() => import("./columns-menu.tsx"));
 
 const words = text.logs;
@@ -67,6 +69,10 @@ export default function Logs(): ReactNode {
   const names = useKeyNames();
   const [round, setRound] = useState(() => ({ count: 0, now: Date.now() }));
   const [paused, setPaused] = useState(false);
+  const [isSaving, setSaving] = useState(false);
+  const { can } = useSession();
+  const { choosable, current } = useWorkspace();
+  const maySave = can("POST /v1/example-sets") && !(choosable && current === undefined);
   const [hasTotals, setTotals] = useState(() => localStorage.getItem(totalsKey) === "1");
   const { row: _row, tab: _tab, ...filtered } = search;
   const { waits, ...opened } = useOpenedView("logs");
@@ -95,6 +101,11 @@ export default function Logs(): ReactNode {
             search={{ ...filtered, ...(columns.named !== undefined && { columns: columns.named }) }}
             view={opened.view}
           />
+          {!isLive && maySave && (
+            <Button variant="default" onClick={() => setSaving(true)}>
+              {text.resources.exampleSets.save}
+            </Button>
+          )}
           {!isLive && (
             <Button
               variant={hasTotals ? "filled" : "default"}
@@ -126,6 +137,11 @@ export default function Logs(): ReactNode {
       }
     >
       <ViewNotices {...opened} />
+      {isSaving && (
+        <Suspense fallback={<Waiting />}>
+          <SaveExamples filter={toQuery(search, {}, round.now)} onClose={() => setSaving(false)} />
+        </Suspense>
+      )}
       {waits && <Waiting />}
       {!waits && isLive && <LiveRows query={query} columns={columns.columns} paused={paused} setPaused={setPaused} />}
       {!waits && !isLive && (

@@ -30,6 +30,17 @@ export const evals = {
     versions: "Versions",
     bytes: "Size",
     expires: "Expires",
+    save: "Save as examples",
+    saveHelp:
+      "The requests that the filters choose, newest first. Those without a stored request and response are left out.",
+    saveIn: "In",
+    newSet: "A new example set",
+    saved: message<{ examples: number; skipped: number }>(
+      "{examples, plural, one {# example} other {# examples}}, {skipped, plural, one {# request} other {# requests}} left out",
+    ),
+    upload: "New version from a file",
+    uploadHelp: "JSON Lines: an example in each line.",
+    notLines: message<{ line: number }>("Line {line} is no JSON"),
   },
   evalRuns: {
     title: "Evals",
