@@ -57,6 +57,8 @@ interface Scenario {
   config?: object;
   model?: string;
   content?: string;
+  /** Further members of the body. */
+  more?: object;
   /** Stores what the requests need. */
   prepare?(post: Post): Promise<void>;
 }
@@ -95,6 +97,16 @@ const scenarios: Readonly<Record<string, Scenario>> = {
     config: {
       strategy: { mode: "auto", rules: [{ query: { "request.tokens": { $gt: 50_000 } }, then: "two" }] },
       targets: [first, second],
+    },
+  },
+  body: { line: "a second model in the body", more: { models: ["@main/gpt-4o"] } },
+  search: {
+    line: "a search of the web that the model does not ask for",
+    against: "config",
+    config: { ...target(), server_tools: { web_search: { model: "@find/auto" } } },
+    more: { web_search_options: {} },
+    async prepare(post) {
+      await post("/integrations", { name: "find", slug: "find", ai_provider_id: "exa", key: "fake-key" });
     },
   },
   claude: { line: "a chat converted for Anthropic", model: "@claude/claude-sonnet-4-6" },
@@ -149,7 +161,8 @@ function limit(more: object): object {
 type Measure = (requests: number) => Promise<number>;
 
 /** Starts the gateway of a scenario in this process. */
-async function startMeasuring({ options, prepare, config, model, content = "Hello" }: Scenario): Promise<Measure> {
+async function startMeasuring(scenario: Scenario): Promise<Measure> {
+  const { options, prepare, config, model, content = "Hello", more } = scenario;
   const gateway = createGateway({
     ...options,
     bootstrap: { workspaceKey },
@@ -179,7 +192,8 @@ async function startMeasuring({ options, prepare, config, model, content = "Hell
     const { slug }: { slug: string } = JSON.parse(await send("/configs", { name: "measured", config }));
     headers["x-gateway-config"] = slug;
   }
-  const body = { model: model ?? (config ? "asked" : "@main/gpt-4o-mini"), messages: [{ role: "user", content }] };
+  const messages = [{ role: "user", content }];
+  const body = { model: model ?? (config ? "asked" : "@main/gpt-4o-mini"), messages, ...more };
   return async (requests) => {
     const startedAt = process.cpuUsage();
     for (let sent = 0; sent < requests; sent++) await send("/chat/completions", body);
