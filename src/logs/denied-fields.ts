@@ -42,6 +42,7 @@ const membersOf: Readonly<Record<string, readonly string[]>> = {
 const fieldOfIndex: Readonly<Record<string, string>> = {
   trace: "trace_id",
   model: "ai_model",
+  alias: "ai_model",
   provider: "ai_org",
   virtualKey: "ai_org",
   integration: "ai_org",

@@ -155,6 +155,10 @@ const filters: Readonly<Record<string, RowFilter>> = {
     query: { weighted_feedback_min: "-2", weighted_feedback_max: "3" },
     test: ({ trace_id }) => within(meanRating(trace_id), -2, 3),
   },
+  aliases: {
+    query: { requested_model: "fast,other" },
+    test: (row) => row.requested_model === "fast",
+  },
   labels: {
     query: { region: "eu,ch", zero_retention: "true" },
     test: ({ labels }) => ["eu", "ch"].includes(String(labels?.region)) && labels?.zero_retention === true,
@@ -438,6 +442,7 @@ const groupings: Readonly<Record<string, readonly [value: string, of: (row: LogD
   "labels/tier": ["label_value", ({ labels }) => String(labels?.tier ?? "")],
   "labels/fast": ["label_value", ({ labels }) => String(labels?.fast ?? "")],
   "labels/region": ["label_value", ({ labels }) => String(labels?.region ?? "")],
+  requested_model: ["requested_model", (row) => row.requested_model ?? ""],
   region: ["region", ({ labels }) => String(labels?.region ?? "")],
   zero_retention: ["zero_retention", ({ labels }) => String(labels?.zero_retention ?? "")],
 };

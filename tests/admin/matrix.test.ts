@@ -56,6 +56,7 @@ const analytics = [
   ),
   ...[
     "status_code",
+    "requested_model",
     "mcp_server",
     "api_key",
     "region",

@@ -108,6 +108,7 @@ export function randomRows(
       ...(random() < 0.6 && cached(random)),
       ...(random() < 0.2 && { source: pick(random, ["console", "otel"] as const) }),
       error: null,
+      ...(random() < 0.3 && { requested_model: pick(random, ["fast", "smart"]) }),
     };
   });
 }

@@ -129,6 +129,7 @@ const bounded = [
 
 const listed = [
   ["ai_model", "model"],
+  ["requested_model", "alias"],
   ["virtual_keys", "virtualKey"],
   ["configs", "config"],
   ["prompt_slug", "prompt"],
@@ -337,6 +338,7 @@ export const sharedFilters = {
   status_code: "Statuses of the response or their classes (`5xx`), separated by commas",
   weighted_feedback_min: "Least mean of value times weight of the trace's feedback, from -10 to 10",
   weighted_feedback_max: "Most mean of value times weight of the trace's feedback, from -10 to 10",
+  requested_model: "Aliases that requests name, separated by commas",
   virtual_keys: "Slugs of stored providers, separated by commas",
   configs: "Slugs of configs, separated by commas",
   prompt_slug: "Slugs of prompts, separated by commas",

@@ -92,6 +92,8 @@ export const indexedFields = {
   status: numbers(({ status }) => status),
   provider: strings(({ provider }) => provider),
   model: strings(({ model }) => model),
+  /** The alias that the request names; none for models. */
+  alias: strings((row) => row.requested_model),
   config: strings(({ config }) => config),
   prompt: strings((row) => row.prompt_slug),
   trace: digests((row) => row.trace_id),

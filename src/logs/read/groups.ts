@@ -66,6 +66,7 @@ export const groupings: Readonly<Record<string, Grouping>> = {
   integration: { summary: "Requests by integration", value: "integration", field: "integration" },
   ai_service: { summary: "Requests by provider", value: "ai_service", field: "provider" },
   model: { summary: "Requests by model", value: "model", field: "model" },
+  requested_model: { summary: "Requests by the alias that they name", value: "requested_model", field: "alias" },
   status_code: { summary: "Requests by status", value: "status_code", field: "status" },
   mcp_server: { summary: "Requests by MCP server", value: "mcp_server", field: "mcpServer" },
   api_key: { summary: "Requests by API key", value: "api_key", field: "apiKey" },

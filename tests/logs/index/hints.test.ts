@@ -36,6 +36,7 @@ const row: LogDetails = {
   upstream_calls: 1,
   config: "pc-a",
   attempts: [attempt, { ...attempt, name: "candidate" }],
+  requested_model: "fast",
   shadow_of: "01KE3SQ6G0000000000000000B",
   prompt_slug: "pp-a",
   labels: { region: "eu", zero_retention: true },

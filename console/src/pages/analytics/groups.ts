@@ -23,6 +23,12 @@ const ofModels: Grouping = {
 export const groupings: readonly Grouping[] = [
   ofModels,
   {
+    name: "requested_model",
+    label: words.groups.requested_model,
+    filter: "requested_model",
+    ...groupsOf("/v1/analytics/groups/requested_model", "requested_model"),
+  },
+  {
     name: "ai_service",
     label: words.groups.ai_service,
     filter: "provider",

@@ -45,6 +45,7 @@ const operations = [
 export const logFilters: readonly LogFilter[] = [
   filter("search"),
   filter("model"),
+  filter("requested_model"),
   filter("provider"),
   filter("status_code", ["2xx", "4xx", "5xx", "429", "446", "499"]),
   filter("trace_id"),

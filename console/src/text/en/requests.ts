@@ -99,6 +99,7 @@ export const requests = {
     filters: {
       search: "Words in requests and responses",
       model: "Model",
+      requested_model: "Alias",
       provider: "Provider",
       status: "Exact status",
       status_code: "Status",
@@ -425,6 +426,7 @@ export const requests = {
     },
     groups: {
       model: "Model",
+      requested_model: "Alias",
       ai_service: "Provider",
       provider: "Stored provider",
       api_key: "API key",

@@ -365,6 +365,7 @@ export const shared = {
     noValue: "No value",
     noValues: {
       model: "No model",
+      requested_model: "No alias",
       ai_service: "No provider",
       provider: "No stored provider",
       api_key: "No key",
