@@ -16,7 +16,7 @@ import { type OwnHandle, ownHandle } from "./gateway/operator.ts";
 import { type GatewayOptions, retentionDaysOf, warnOf } from "./gateway/options.ts";
 import { createServices } from "./gateway/services.ts";
 import { followSnapshot } from "./gateway/snapshot/follow.ts";
-import { createSurfaces, type EndpointList } from "./gateway/surfaces.ts";
+import { createSurfaces, type EndpointList, requireFreePath } from "./gateway/surfaces.ts";
 import { startTimers } from "./gateway/timers.ts";
 import { type Handle, withFixedHeaders } from "./handler.ts";
 import { type BatchRunner, type BatchRunnerSettings, createBatchRunner } from "./inference/batches/runner.ts";
@@ -221,6 +221,7 @@ interface GatewayParts {
 /** Opens the database and starts everything. */
 async function openRunning(options: GatewayOptions, own: GatewayParts): Promise<RunningGateway> {
   retentionDaysOf(options); // refuses times that do not fit together
+  requireFreePath(options.basePath ?? "", listEndpoints(options));
   const { clock, activity, isReady } = own;
   const data = await openData(options, clock);
   const parts = { ...data, clock, isReady, handle: (...asked: Parameters<Handle>) => handle(...asked) };

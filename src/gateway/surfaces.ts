@@ -52,26 +52,22 @@ function allRows({ own, forwarding }: EndpointList): Endpoint[] {
 }
 
 /** @throws {TypeError} If paths of the gateway itself begin with the path below which it is. */
-function requireFree(basePath: string, rows: readonly Endpoint[]): void {
+export function requireFreePath(basePath: string, list: EndpointList): void {
   const first = basePath.split("/")[1] ?? "";
-  if (first === "" || !rows.some(({ path }) => path.split("/")[1] === first)) return;
+  if (first === "" || !allRows(list).some(({ path }) => path.split("/")[1] === first)) return;
   throw new TypeError(`Cannot use BASE_PATH: /${first} is a path of the gateway itself`);
 }
 
 /**
  * Handles requests by the port they came to. The gateway's own requests reach every row, whatever the mode: they name their
  * caller themselves, and MCP is below `/m` for them.
- *
- * @throws {TypeError} For a base path that cannot be used.
  */
 export function createSurfaces(
   list: EndpointList,
   mode: ServerMode,
   { services, activity }: { services: Services; activity: Activity },
 ): Handle {
-  const rows = allRows(list);
-  requireFree(services.basePath, rows);
-  const all = createHandle(rows, services, activity);
+  const all = createHandle(allRows(list), services, activity);
   if (mode === "unified") return all;
   const mcp = mode === "gateway" ? undefined : createHandle(mcpRows(list), services, activity);
   const gateway = mode === "mcp" ? undefined : createHandle(gatewayRows(list), services, activity);
