@@ -50,7 +50,7 @@ export const theme = createTheme({
       styles: { label: { paddingInline: "clamp(0.375rem, 1.5vw, var(--space-3))" } },
     },
     Modal: { defaultProps: { centered: true } },
-    Notification: { defaultProps: { closeButtonProps: { "aria-label": text.common.close } } },
+    Notification: { defaultProps: () => ({ closeButtonProps: { "aria-label": text.common.close } }) },
     // on small screens tabs scroll in one line
     Tabs: { styles: { list: { flexWrap: "nowrap", overflowX: "auto", overflowY: "hidden" } } },
   },

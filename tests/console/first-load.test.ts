@@ -1,10 +1,11 @@
 // What a browser loads before the first page of the console stands, by the files of the build.
 
 import assert from "node:assert/strict";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { gzipSync } from "node:zlib";
+import { languageNames } from "../../console/src/text/locale.ts";
 import { repository } from "../support/source-files.ts";
 
 const build = join(repository, "dist/console");
@@ -33,4 +34,13 @@ test("the first page is one script of at most 220 KB in gzip and one style sheet
   assert.equal(scripts.length, 1, "the page loads further scripts at once");
   const bytes = gzipSync(readFileSync(join(build, script)), { level: 9 }).length;
   assert.ok(bytes <= 220_000, `${bytes} bytes`);
+});
+
+test("another language is one more script, which needs no other", { skip }, () => {
+  const files = readdirSync(join(build, "assets"));
+  for (const language of Object.keys(languageNames).filter((name) => name !== "en")) {
+    const names = files.filter((name) => new RegExp(`^${language}-[\\w-]+\\.js$`).test(name));
+    assert.equal(names.length, 1, language);
+    assert.doesNotMatch(readFileSync(join(build, "assets", names[0] ?? ""), "utf8"), /\bimport\b|\bfrom\s*["'`]/);
+  }
 });

@@ -95,7 +95,7 @@ export function Icon({ name, size = 16 }: IconProps): ReactNode {
   );
 }
 
-/** The mark of the gateway, as in `icon.svg`. */
+/** The mark of the gateway, as in the icon of `index.html`. */
 export function Brand({ size }: { readonly size: number }): ReactNode {
   return (
     <svg aria-hidden="true" width={size} height={size} viewBox="0 0 32 32">

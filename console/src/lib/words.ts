@@ -19,7 +19,9 @@ export const wordOf = (value: string): string => text.values[value] ?? value;
 
 /** The name of a member of the API in words: `api_key_ttl` as `API key TTL`, `deniedFields` as `Denied fields`. */
 export function nameOf(member: string): string {
-  const words = (text.members[member] ?? member)
+  const own = text.members[member];
+  if (own !== undefined) return own.charAt(0).toUpperCase() + own.slice(1);
+  const words = member
     .replace(/([a-z])([A-Z])/g, "$1 $2")
     .replaceAll(/[_\s]+/g, " ")
     .toLowerCase()

@@ -2,8 +2,11 @@ import type { ComponentType } from "react";
 import type { ApiRow } from "@/api/client.ts";
 import type { IconName } from "@/components/icons.tsx";
 import type { NavGroup } from "@/layout/nav-groups.ts";
-import { text } from "@/text/frame.ts";
+import type { text } from "@/text/frame.ts";
 import Home from "./home.tsx";
+
+/** Names of words of the navigation. */
+type NavWord = Exclude<keyof typeof text.nav, "records">;
 
 /** A page that is not one of the resources of `resources/all.ts`. */
 export interface PageEntry {
@@ -13,9 +16,9 @@ export interface PageEntry {
   readonly rows: readonly ApiRow[];
   readonly load: () => Promise<{ readonly default: ComponentType }>;
   /** Place in the navigation; left out for pages that are reached from others. */
-  readonly nav?: { readonly group: NavGroup; readonly label: string; readonly icon: IconName };
-  /** What opening it does, as the command palette offers it: `Create prompt`. */
-  readonly action?: string;
+  readonly nav?: { readonly group: NavGroup; readonly word: NavWord; readonly icon: IconName };
+  /** The words for what opening it does, as the command palette offers it: `Create prompt`. */
+  readonly action?: NavWord;
 }
 
 /** Every page with code of its own. Adding one: its file with a default export, and a row here. */
@@ -24,32 +27,32 @@ export const pages: readonly PageEntry[] = [
     path: "/",
     rows: ["GET /v1/analytics/summary/requests"],
     load: async () => ({ default: Home }),
-    nav: { group: "observe", label: text.nav.overview, icon: "overview" },
+    nav: { group: "observe", word: "overview", icon: "overview" },
   },
   {
     path: "/logs",
     rows: ["GET /v1/logs"],
     load: () => import("./logs/logs.tsx"),
-    nav: { group: "observe", label: text.nav.logs, icon: "logs" },
+    nav: { group: "observe", word: "logs", icon: "logs" },
   },
   {
     path: "/analytics",
     rows: ["GET /v1/analytics/graphs/requests"],
     load: () => import("./analytics/analytics.tsx"),
-    nav: { group: "observe", label: text.nav.analytics, icon: "analytics" },
+    nav: { group: "observe", word: "analytics", icon: "analytics" },
   },
   {
     path: "/health",
     rows: ["GET /v1/health/summary"],
     load: () => import("./health/health.tsx"),
-    nav: { group: "observe", label: text.nav.health, icon: "health" },
+    nav: { group: "observe", word: "health", icon: "health" },
   },
   { path: "/logs/$id", rows: ["GET /v1/logs/{id}"], load: () => import("./logs/log.tsx") },
   {
     path: "/sessions",
     rows: ["GET /v1/sessions"],
     load: () => import("./sessions/sessions.tsx"),
-    nav: { group: "observe", label: text.nav.sessions, icon: "batches" },
+    nav: { group: "observe", word: "sessions", icon: "batches" },
   },
   { path: "/sessions/$id", rows: ["GET /v1/sessions"], load: () => import("./sessions/session.tsx") },
   { path: "/traces/$id", rows: ["GET /v1/logs"], load: () => import("./traces/trace.tsx") },
@@ -57,39 +60,39 @@ export const pages: readonly PageEntry[] = [
     path: "/playground",
     rows: [],
     load: () => import("./playground/playground.tsx"),
-    nav: { group: "build", label: text.nav.playground, icon: "playground" },
+    nav: { group: "build", word: "playground", icon: "playground" },
   },
   {
     path: "/prompts",
     rows: ["GET /v1/prompts"],
     load: () => import("./prompts/list.tsx"),
-    nav: { group: "build", label: text.nav.prompts, icon: "prompts" },
+    nav: { group: "build", word: "prompts", icon: "prompts" },
   },
   {
     path: "/prompts/new",
     rows: ["POST /v1/prompts"],
     load: () => import("./prompts/new.tsx"),
-    action: text.nav.newPrompt,
+    action: "newPrompt",
   },
   { path: "/prompts/$id", rows: ["GET /v1/prompts/{id}"], load: () => import("./prompts/detail.tsx") },
   {
     path: "/configs",
     rows: ["GET /v1/configs"],
     load: () => import("./configs/list.tsx"),
-    nav: { group: "build", label: text.nav.configs, icon: "configs" },
+    nav: { group: "build", word: "configs", icon: "configs" },
   },
   {
     path: "/configs/new",
     rows: ["POST /v1/configs"],
     load: () => import("./configs/new.tsx"),
-    action: text.nav.newConfig,
+    action: "newConfig",
   },
   { path: "/configs/$slug", rows: ["GET /v1/configs/{slug}"], load: () => import("./configs/detail.tsx") },
   {
     path: "/models",
     rows: ["GET /v1/models"],
     load: () => import("./models/models.tsx"),
-    nav: { group: "connect", label: text.models.title, icon: "models" },
+    nav: { group: "connect", word: "models", icon: "models" },
   },
   {
     path: "/mcp-servers/$id/capability",
@@ -105,12 +108,12 @@ export const pages: readonly PageEntry[] = [
     path: "/settings",
     rows: ["GET /v1/organisations/{id}"],
     load: () => import("./organisation/settings.tsx"),
-    nav: { group: "organisation", label: text.nav.settings, icon: "settings" },
+    nav: { group: "organisation", word: "settings", icon: "settings" },
   },
   {
     path: "/audit",
     rows: ["GET /v1/audit-logs"],
     load: () => import("./organisation/audit.tsx"),
-    nav: { group: "organisation", label: text.audit.title, icon: "audit" },
+    nav: { group: "organisation", word: "audit", icon: "audit" },
   },
 ];

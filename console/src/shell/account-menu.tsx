@@ -5,6 +5,7 @@ import { formatAgo } from "@/lib/format.ts";
 import { nameOf } from "@/lib/words.ts";
 import { useSession } from "@/session/context.tsx";
 import { text } from "@/text/frame.ts";
+import { chooseAnother, language, languageNames, languages } from "@/text/locale.ts";
 
 /** Who signed in, and the way out. It is open at first: its code is loaded with the first click. */
 export function AccountMenu(): ReactNode {
@@ -27,6 +28,19 @@ export function AccountMenu(): ReactNode {
             {text.signIn.expires({ when: formatAgo(expiresAt) })}
           </Text>
         </Menu.Label>
+        <Menu.Label>{text.nav.language}</Menu.Label>
+        {languages.map((name) => (
+          <Menu.Item
+            key={name}
+            lang={name}
+            aria-current={name === language}
+            leftSection={name === language ? <Icon name="check" size={14} /> : <span style={{ width: 14 }} />}
+            onClick={() => chooseAnother(name)}
+          >
+            {languageNames[name]}
+          </Menu.Item>
+        ))}
+        <Menu.Divider />
         <Menu.Item leftSection={<Icon name="leave" size={14} />} onClick={() => void leave()}>
           {text.signIn.out}
         </Menu.Item>

@@ -16,12 +16,13 @@ export interface NavEntry {
 export function navEntries(can: (row: ApiRow) => boolean): readonly (readonly [string, readonly NavEntry[]])[] {
   const all: NavEntry[] = [];
   for (const { path, nav, rows } of pages) {
-    if (nav !== undefined && (rows[0] === undefined || can(rows[0]))) all.push({ to: path, ...nav });
+    if (nav !== undefined && (rows[0] === undefined || can(rows[0])))
+      all.push({ to: path, label: text.nav[nav.word], icon: nav.icon, group: nav.group });
   }
   for (const { name, group, icon, row } of recordEntries) {
     if (can(row)) all.push({ to: `/${name}`, label: text.nav.records[name] ?? name, icon, group });
   }
   return navGroups
-    .map(([group, label]) => [label, all.filter((entry) => entry.group === group)] as const)
+    .map((group) => [text.nav[group], all.filter((entry) => entry.group === group)] as const)
     .filter(([, entries]) => entries.length > 0);
 }

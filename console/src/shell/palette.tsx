@@ -14,7 +14,7 @@ function entriesFor(can: (row: ApiRow) => boolean) {
   const shown = navEntries(can).flatMap(([, group]) => group.map(({ to, label, icon }) => ({ to, label, icon })));
   const opened = pages.flatMap(({ path, rows, action }) =>
     action !== undefined && rows[0] !== undefined && can(rows[0])
-      ? [{ to: path, label: action, icon: "plus" as const }]
+      ? [{ to: path, label: text.nav[action], icon: "plus" as const }]
       : [],
   );
   const made = Object.values(resources)

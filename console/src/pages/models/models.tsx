@@ -32,7 +32,7 @@ function showPrice({ pricing }: Model): string {
 
 /** What the fields of requests that a model takes say that it can do. */
 function showAbilities({ supported_parameters: fields }: Model): string {
-  const known = words.abilities.filter(([field]) => fields?.includes(field));
+  const known = Object.entries(words.abilities).filter(([field]) => fields?.includes(field));
   return known.length === 0 ? none : known.map(([, word]) => word).join(", ");
 }
 

@@ -84,17 +84,59 @@ export function roomOf({ kind, name }: Field): Room {
 /** Fields that share lines come first, then those that take one each, then switches. */
 const ranks: Readonly<Record<Room, number>> = { part: 0, first: 0, beside: 0, line: 1, switch: 2 };
 
+/** Members of the organisation under the titles of the page, in order. */
+const groups: readonly (readonly [keyof typeof words.groups, readonly string[]])[] = [
+  ["general", ["name", "gateway_url"]],
+  [
+    "logs",
+    [
+      "debug_log",
+      "enforce_debug_log_setting",
+      "log_retention_days",
+      "log_metadata_keys",
+      "session_metadata_key",
+      "export_settings",
+    ],
+  ],
+  ["costs", ["unpriced_models", "fallback_price", "alert_webhook", "alert_webhook_secret"]],
+  ["cache", ["default_cache_ttl", "semantic_cache"]],
+  [
+    "users",
+    [
+      "allowed_domains",
+      "allow_subdomains",
+      "user_api_key_auto_create",
+      "default_workspace_user_api_key_auto_create",
+      "user_api_key_count",
+      "user_api_key_ttl",
+      "user_api_key_max_ttl",
+      "user_key_metadata",
+      "user_key_metadata_override",
+      "session_settings",
+    ],
+  ],
+  [
+    "workspaces",
+    ["workspace_override", "api_key_metadata_schema", "workspace_metadata_schema", "data_plane_security_settings"],
+  ],
+  ["roles", ["security_settings"]],
+  ["keySets", ["jwt_enabled", "jwks_url", "jwks"]],
+  ["tokens", ["algorithms", "issuer", "audience", "max_token_age", "clock_tolerance", "default_scopes"]],
+  ["browser", ["oidc"]],
+  ["guardrails", ["input_guardrails", "output_guardrails"]],
+];
+
 /** The fields under the titles they belong to, by the first member of their path. */
 export function toGroups(fields: readonly Field[]): readonly FieldGroup[] {
   const memberOf = ({ name }: Field): string => name.split(".")[0] ?? name;
-  const named = new Set(words.groups.flatMap(({ members }) => members));
+  const named: ReadonlySet<string> = new Set(groups.flatMap(([, members]) => members));
   const others = { title: words.others, fields: fields.filter((field) => !named.has(memberOf(field))) };
-  const groups = words.groups.map(({ title, members }) => ({
-    title,
+  const titled = groups.map(([name, members]) => ({
+    title: words.groups[name],
     fields: members.flatMap((member) => fields.filter((field) => memberOf(field) === member)),
   }));
   const rankOf = (field: Field): number => ranks[roomOf(field)];
-  return [...groups, others]
+  return [...titled, others]
     .filter((group) => group.fields.length > 0)
     .map((group) => ({ ...group, fields: group.fields.toSorted((one, other) => rankOf(one) - rankOf(other)) }));
 }

@@ -17,7 +17,7 @@ type FigureName = keyof Figures;
 
 interface Card {
   readonly name: FigureName;
-  readonly label: string;
+  readonly word: "requests" | "errors" | "cost" | "tokens" | "latency" | "cacheHits";
   readonly format: (value: number) => string;
   /** Whether more of it is bad news; undefined: neither. */
   readonly moreIsBad?: boolean;
@@ -33,10 +33,10 @@ const unbroken = (figure: string): string => figure.replaceAll(" ", "\u00a0");
 const shareOf = (part = 0, all = 0): string => formatShare(all === 0 ? 0 : part / all);
 
 const cards: readonly Card[] = [
-  { name: "requests", label: words.requests, format: formatShort, filters: {} },
+  { name: "requests", word: "requests", format: formatShort, filters: {} },
   {
     name: "error_count",
-    label: words.errors,
+    word: "errors",
     format: formatShort,
     moreIsBad: true,
     note: ({ error_count, requests }) => words.ofRequests({ share: shareOf(error_count, requests) }),
@@ -44,7 +44,7 @@ const cards: readonly Card[] = [
   },
   {
     name: "cost",
-    label: words.cost,
+    word: "cost",
     format: (cents) => formatDollars(cents / 100),
     note: ({ cost = 0, requests = 0 }) =>
       words.perRequest({ figure: formatDollars(requests === 0 ? 0 : cost / 100 / requests) }),
@@ -52,7 +52,7 @@ const cards: readonly Card[] = [
   },
   {
     name: "total_tokens",
-    label: words.tokens,
+    word: "tokens",
     format: formatShort,
     note: ({ total_tokens = 0, requests = 0 }) =>
       words.perRequest({ figure: formatShort(requests === 0 ? 0 : Math.round(total_tokens / requests)) }),
@@ -60,7 +60,7 @@ const cards: readonly Card[] = [
   },
   {
     name: "p95_latency",
-    label: words.latency,
+    word: "latency",
     format: formatDuration,
     moreIsBad: true,
     note: ({ p50_latency = 0, p99_latency = 0 }) =>
@@ -74,7 +74,7 @@ const cards: readonly Card[] = [
   },
   {
     name: "cache_hits",
-    label: words.cacheHits,
+    word: "cacheHits",
     format: formatShort,
     note: ({ cache_hits, requests }) => words.ofRequests({ share: shareOf(cache_hits, requests) }),
     filters: { cache_status: "HIT,SEMANTIC HIT" },
@@ -110,7 +110,8 @@ interface CardProps {
 }
 
 function FigureCard({ card, data, period }: CardProps): ReactNode {
-  const { name, label, format, note, filters } = card;
+  const { name, word, format, note, filters } = card;
+  const label = words[word];
   const source = sourceOf(useSearchParams());
   const value = data.summary[name] ?? 0;
   const timeOf = pointFormat(data.data_points.map(({ timestamp }) => timestamp));
@@ -175,9 +176,9 @@ function PointTable({ data, cards: shown }: { readonly data: Summary; readonly c
           <Table.Thead>
             <Table.Tr>
               <Table.Th>{words.time}</Table.Th>
-              {shown.map(({ name, label }) => (
+              {shown.map(({ name, word }) => (
                 <Table.Th key={name} ta="end">
-                  {label}
+                  {words[word]}
                 </Table.Th>
               ))}
             </Table.Tr>

@@ -6,6 +6,21 @@ import { usePrompts, useServers } from "./choices.ts";
 
 const words = text.playground;
 
+const exampleTools = JSON.stringify(
+  [
+    {
+      type: "function",
+      function: {
+        name: "get_weather",
+        description: "Current weather at a place",
+        parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+      },
+    },
+  ],
+  undefined,
+  2,
+);
+
 interface ToolsFieldProps {
   /** JSON text. */
   readonly value: string;
@@ -27,7 +42,7 @@ export function ToolsField({ value, onChange }: ToolsFieldProps): ReactNode {
         lines={false}
       />
       {value.trim() === "" && (
-        <Button mt="xs" variant="default" onClick={() => onChange(words.exampleTools)}>
+        <Button mt="xs" variant="default" onClick={() => onChange(exampleTools)}>
           {words.insertExample}
         </Button>
       )}

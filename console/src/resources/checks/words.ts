@@ -40,8 +40,26 @@ export function labelOfValue(name: string, value: unknown): string {
 
 const quote = (value: unknown): string => (typeof value === "string" ? `"${value}"` : JSON.stringify(value));
 
-/** Parameters whose values are names of the API, which have words. */
-const named: ReadonlySet<string> = new Set(words.namedValues);
+/** Parameters whose values are names that the gateway gives, and not what somebody wrote. */
+const named: ReadonlySet<string> = new Set([
+  "applyToRole",
+  "categories",
+  "domain",
+  "failOnError",
+  "format",
+  "kinds",
+  "matchType",
+  "mode",
+  "operator",
+  "policy_target",
+  "scan_scope",
+  "scanners",
+  "scope",
+  "searchDepth",
+  "timeRange",
+  "topic",
+  "via",
+]);
 
 function describeValue(name: string, value: unknown): string {
   if (Array.isArray(value)) return value.map((one) => describeOne(name, one)).join(", ");

@@ -125,20 +125,6 @@ export const prompts = {
     serversHint: "The gateway runs their tools for the model. The request goes to the Responses API.",
     noStop: "Stop sequences cannot be used together with MCP servers",
     insertExample: "Insert an example",
-    exampleTools: JSON.stringify(
-      [
-        {
-          type: "function",
-          function: {
-            name: "get_weather",
-            description: "Current weather at a place",
-            parameters: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
-          },
-        },
-      ],
-      undefined,
-      2,
-    ),
     stream: "Stream",
     reset: "Start over",
     addColumn: "Add column",
