@@ -64,6 +64,10 @@ test("the row of a denied request names the guardrail and the check", { skip: no
   const config = JSON.stringify({ provider: "echo", input_guardrails: [slug] });
   const denied = await chat(stand, "forbidden", {}, { "x-gateway-config": config, "x-gateway-trace-id": "denied-row" });
   assert.equal(denied.status, 446);
+  await eventually("the row to be stored", async () => {
+    const { data } = await stand.call("GET /v1/logs?trace_id=denied-row", stand.gateway.workspaceKey);
+    return Array.isArray(data) && data.length > 0;
+  });
   await one.open("/logs?trace_id=denied-row");
   await page.locator("[data-index='0']").click();
   await page
