@@ -51,7 +51,7 @@ for (const [name, store] of tenantStores(stores)) {
       await store.count(tenant);
       await store.find(tenant, {});
       if (
-        !/members|exclusions|integrationModels|integrationWorkspaces|promptLabels|secrets|audit|mcpServerCapabilities|mcpServerUsers|oauthConsents|evalAnswers/i.test(
+        !/members|exclusions|integrationModels|integrationWorkspaces|promptLabels|secrets|audit|mcpServerCapabilities|mcpServerUsers|oauthConsents|evalAnswers|savedViewDefaults/i.test(
           name,
         )
       ) {

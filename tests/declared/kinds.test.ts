@@ -19,6 +19,7 @@ const exceptions: Readonly<Record<string, string>> = {
   example_sets: "examples are data, to whose versions runs refer",
   eval_runs: "a run is a job",
   saved_views: "questions of people",
+  playground_runs: "requests of people, with their answers",
   oauth_clients: "clients register themselves",
 };
 
